@@ -1,0 +1,66 @@
+// The interface of an implementation: one way to run a kernel. A new one is a file that defines an
+// `Implementation` and a line in the table of its folder (kernels/cpu/table.cc,
+// kernels/cuda/table.cc, kernels/cublas/table.cc). Implementations know nothing of timing, gRPC or
+// processes. Used from one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/catalog/expected.h"
+#include "kernels/catalog/problem.h"
+
+namespace kbench {
+
+struct ImplementationError {
+  enum class Kind { kUnsupported, kOutOfMemory, kCompileError, kDeviceError };
+  Kind kind = Kind::kDeviceError;
+  std::string message;            // names what was wrong and what would be right
+  std::int64_t needed_bytes = 0;  // kOutOfMemory
+};
+
+// Operands in device memory (host memory on a CPU), in the catalog's order. Owned by the engine;
+// valid while the instance lives.
+struct OperandPointers {
+  std::vector<const void*> inputs;
+  void* output = nullptr;
+};
+
+// The device an instance runs on.
+struct DeviceContext {
+  int threads = 1;         // CPU: how many threads a kernel may use
+  void* stream = nullptr;  // CUDA: the cudaStream_t all launches go to
+};
+
+// A prepared implementation: everything that may be done once (handles, plans, workspaces, packing
+// of nothing but its own scratch) is done.
+class Instance {
+ public:
+  virtual ~Instance() = default;
+  // Enqueues (GPU) or executes (CPU) one launch. Returns 0, or an error that ErrorText() explains.
+  // Never synchronizes, never throws.
+  virtual int Launch(void* stream) noexcept = 0;
+  virtual std::string ErrorText(int error) const { return "error " + std::to_string(error); }
+  // Algorithm id, tile, threads, workspace bytes ...: part of the result.
+  virtual std::map<std::string, std::string> Configuration() const { return {}; }
+};
+
+struct Implementation {
+  std::string name;     // "cublas", "cuda/naive", "cpu/onednn"
+  std::string family;   // the part before the slash
+  std::string kernel;   // of the catalog
+  std::string summary;  // the idea in one sentence
+  std::vector<DType> dtypes;
+  bool default_choice = false;  // runs without --impl: a library, or the best variant of its family
+  // Why this problem cannot be run, or nothing. Called before anything is allocated. May be null:
+  // everything in `dtypes` is supported.
+  std::optional<std::string> (*unsupported)(const Problem&) = nullptr;
+  Expected<std::unique_ptr<Instance>, ImplementationError> (*create)(
+      const Problem&, const OperandPointers&, const DeviceContext&) = nullptr;
+};
+
+}  // namespace kbench

@@ -1,0 +1,1 @@
+#include "proto/support/ids.h"

@@ -1,0 +1,1 @@
+#include "proto/support/paths.h"

@@ -1,0 +1,116 @@
+/* The C ABI of the measuring engine: the one stopwatch, input generator and output checker that
+ * every runner uses, C++ and Python alike. libkbench-engine.so holds the CPU timeline,
+ * libkbench-engine-cuda.so the CPU and the CUDA timeline; both export these functions and nothing
+ * else. An engine serves one case at a time and is used from one thread. Times are seconds, sizes
+ * bytes. */
+#ifndef KBENCH_ENGINE_H_
+#define KBENCH_ENGINE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KB_API __attribute__((visibility("default")))
+
+typedef struct kb_engine kb_engine;
+
+typedef enum {
+  KB_OK = 0,
+  KB_INVALID_ARGUMENT = 1,
+  KB_OUT_OF_MEMORY = 2, /* kb_needed_bytes and kb_free_bytes tell the numbers */
+  KB_LAUNCH_FAILED = 3, /* the callback returned an error: the time is thrown away */
+  KB_DEVICE_ERROR = 4,  /* the context is poisoned: the process must end */
+  KB_TIMEOUT = 5,       /* the blocker ran out even at one sample */
+  KB_IO_ERROR = 6
+} kb_status;
+
+/* Enqueues one launch on `stream` (a cudaStream_t, NULL on a CPU). 0 is success; anything else ends
+ * the burst with KB_LAUNCH_FAILED. */
+typedef int (*kb_launch)(void* user, void* stream);
+
+typedef struct {
+  const char* kernel;
+  const char* dtype;
+  const char* shape; /* canonical */
+  const char* mode;
+  const char* flush; /* "clean", "dirty", "none" */
+  uint64_t seed;
+  const char* reference_dir;  /* may be NULL: the reference is not shared */
+  int64_t memory_limit_bytes; /* 0: what is free */
+} kb_case;
+
+typedef struct {
+  int32_t passed;
+  double relative_error; /* -1: the output holds NaN or infinities */
+  double tolerance;
+  char method[32];
+  char reason[32];
+  char message[256];
+} kb_check;
+
+typedef struct {
+  int32_t samples;
+  double max_seconds;
+} kb_burst_spec;
+
+typedef struct {
+  double* device_seconds; /* in: room for spec.samples; out: accepted samples in order */
+  double* submit_seconds; /* likewise; untouched where submit_count is 0 */
+  int32_t count;
+  int32_t submit_count;
+  int32_t discarded;
+  double seconds; /* wall time of the burst */
+  uint32_t flags; /* KB_FLAG_* */
+} kb_burst_record;
+
+#define KB_FLAG_HOST_STALL 1u
+#define KB_FLAG_MIGRATED 2u
+#define KB_FLAG_BLOCKER_TIMEOUT 4u
+#define KB_FLAG_STOLEN 8u /* CPU: the hypervisor or another task took the core */
+
+typedef struct {
+  char mechanism[32]; /* "cuda-events", "steady-clock" */
+  double quantum_seconds;
+  int64_t flush_bytes;
+  int64_t footprint_bytes;
+  int64_t device_memory_bytes;
+  int32_t threads;
+} kb_facts;
+
+enum { KB_VERIFY_BEFORE = 1, KB_VERIFY_AFTER = 2, KB_VERIFY_NEW_SEED = 3 };
+
+KB_API const char* kb_version(void);
+/* `device`: "cpu" or "cuda" (the first visible one). Creates the context. On failure *out is NULL
+ * and `error` says why. */
+KB_API kb_status kb_open(const char* device, int32_t threads, kb_engine** out, char* error,
+                         size_t error_size);
+KB_API void kb_close(kb_engine* engine);
+/* The message of the last call that failed; valid until the next call. */
+KB_API const char* kb_error(const kb_engine* engine);
+KB_API int64_t kb_needed_bytes(const kb_engine* engine);
+KB_API int64_t kb_free_bytes(const kb_engine* engine);
+
+/* Allocates the operands between guard bands, fills the inputs from the seed, poisons the output
+ * with 0xFF. */
+KB_API kb_status kb_case_open(kb_engine* engine, const kb_case* spec);
+KB_API void kb_case_close(kb_engine* engine);
+KB_API int32_t kb_operand_count(const kb_engine* engine);
+KB_API kb_status kb_operand(const kb_engine* engine, int32_t index, void** data, int64_t* bytes,
+                            int32_t* is_output);
+KB_API void* kb_stream(const kb_engine* engine);
+KB_API kb_status kb_get_facts(const kb_engine* engine, kb_facts* facts);
+
+/* One launch from an idle queue to its end; `seconds` is host time. */
+KB_API kb_status kb_call(kb_engine* engine, kb_launch launch, void* user, double* seconds);
+KB_API kb_status kb_verify(kb_engine* engine, int32_t stage, uint64_t seed, kb_launch launch,
+                           void* user, kb_check* check);
+KB_API kb_status kb_burst(kb_engine* engine, const kb_burst_spec* spec, kb_launch launch,
+                          void* user, kb_burst_record* record);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* KBENCH_ENGINE_H_ */

@@ -1,0 +1,52 @@
+// One device's queue and clock, behind which the burst algorithm (burst.h) knows nothing of CUDA or
+// the CPU. Tests run it against a fake timeline. Used from one thread; owned by the engine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace kbench::engine {
+
+struct TimelineError {
+  int code = 0;  // 0: none; otherwise a kb_status
+  std::string message;
+  explicit operator bool() const { return code != 0; }
+};
+
+enum class FlushKind { kClean, kDirty, kNone };
+
+struct TimelineFacts {
+  std::string mechanism;
+  double quantum_seconds = 0;  // smallest step between two sample times
+  std::int64_t flush_bytes = 0;
+  int max_queued_samples = 1;  // how many samples may stand behind one blocker
+  bool has_queue = false;      // a launch only enqueues: host submit time means something
+};
+
+class Timeline {
+ public:
+  virtual ~Timeline() = default;
+  virtual TimelineFacts Facts() const = 0;
+  // Holds the queue: nothing enqueued later starts before Release(). A no-op without a queue.
+  virtual TimelineError Block() = 0;
+  virtual TimelineError Release() = 0;
+  // Enqueues the eviction of the operands (and of everything else the flush kind asks for).
+  virtual TimelineError Flush(FlushKind kind) = 0;
+  // Marks around sample `index` of the burst.
+  virtual TimelineError MarkStart(int index) = 0;
+  virtual TimelineError MarkStop(int index) = 0;
+  // Waits for everything enqueued. The error of an asynchronous fault surfaces here.
+  virtual TimelineError Synchronize() = 0;
+  // After Synchronize(): seconds between the marks of a sample, and from a sample's stop to the
+  // next one's start.
+  virtual double SampleSeconds(int index) = 0;
+  virtual double GapSeconds(int index) = 0;
+  // True when the blocker gave up by itself before Release() (a launch synchronized).
+  virtual bool BlockerTimedOut() = 0;
+  // What disturbed the thread since the last call: KB_FLAG_MIGRATED, KB_FLAG_STOLEN.
+  virtual std::uint32_t Disturbances() = 0;
+  // Host time, seconds.
+  virtual double HostSeconds() = 0;
+};
+
+}  // namespace kbench::engine
