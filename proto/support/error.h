@@ -18,9 +18,9 @@ struct FieldViolation {
 };
 
 struct ErrorDetails {
-  std::string reason;                           // UPPER_SNAKE, required
-  std::map<std::string, std::string> metadata;  // "nearest" -> "fp16, bf16"
-  std::vector<FieldViolation> violations;
+  std::string reason;                                // UPPER_SNAKE, required
+  std::map<std::string, std::string> metadata = {};  // "nearest" -> "fp16, bf16"
+  std::vector<FieldViolation> violations = {};
   double retry_after_seconds = 0;  // above 0: RetryInfo
 };
 

@@ -1,1 +1,43 @@
 #include "proto/support/signals.h"
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+namespace kbench {
+namespace {
+
+sigset_t TerminationSet() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+}  // namespace
+
+void BlockTerminationSignals() {
+  const sigset_t set = TerminationSet();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+int WaitForTerminationSignal() {
+  const sigset_t set = TerminationSet();
+  int number = 0;
+  while (sigwait(&set, &number) != 0) {
+  }
+  return number;
+}
+
+int PollTerminationSignal(double seconds) {
+  const sigset_t set = TerminationSet();
+  timespec timeout{};
+  timeout.tv_sec = static_cast<time_t>(seconds);
+  timeout.tv_nsec = static_cast<long>((seconds - static_cast<double>(timeout.tv_sec)) * 1e9);
+  const int number = sigtimedwait(&set, nullptr, &timeout);
+  return number > 0 ? number : 0;
+}
+
+}  // namespace kbench
