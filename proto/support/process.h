@@ -14,9 +14,9 @@
 namespace kbench {
 
 struct ProcessSpec {
-  std::vector<std::string> argv;           // argv[0] is a path
-  std::map<std::string, std::string> env;  // set on top of (or instead of) the parent's
-  std::vector<std::string> unset_env;
+  std::vector<std::string> argv = {};           // argv[0] is a path
+  std::map<std::string, std::string> env = {};  // set on top of (or instead of) the parent's
+  std::vector<std::string> unset_env = {};
   // Descriptors of the parent to place at 0, 1, 2, ... of the child; -1: /dev/null. All others are
   // closed.
   std::vector<int> descriptors = {-1, -1, -1};

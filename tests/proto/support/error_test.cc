@@ -1,0 +1,38 @@
+#include "proto/support/error.h"
+
+#include "gtest/gtest.h"
+
+namespace kbench {
+namespace {
+
+TEST(MakeError, CarriesDetailsThroughTheStatus) {
+  const absl::Status status = MakeError(absl::StatusCode::kInvalidArgument, "no dtype fp61",
+                                        {.reason = "UNSUPPORTED_DTYPE",
+                                         .metadata = {{"nearest", "fp64, fp16"}},
+                                         .violations = {{"spec.cases[3].dtype", "no dtype fp61"}},
+                                         .retry_after_seconds = 1.5});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(MessageOf(status), "no dtype fp61");
+  const ErrorDetails details = DetailsOf(status);
+  EXPECT_EQ(details.reason, "UNSUPPORTED_DTYPE");
+  EXPECT_EQ(details.metadata.at("nearest"), "fp64, fp16");
+  ASSERT_EQ(details.violations.size(), 1u);
+  EXPECT_EQ(details.violations[0].field, "spec.cases[3].dtype");
+  EXPECT_DOUBLE_EQ(details.retry_after_seconds, 1.5);
+}
+
+TEST(DetailsOf, IsEmptyForAPlainStatus) {
+  EXPECT_TRUE(DetailsOf(absl::NotFoundError("x")).reason.empty());
+  EXPECT_TRUE(DetailsOf(absl::OkStatus()).reason.empty());
+}
+
+TEST(NearestWords, BestFirst) {
+  const std::vector<std::string> kernels = {"null", "copy", "sum", "softmax", "matmul"};
+  EXPECT_EQ(NearestWords("matmull", kernels, 1), std::vector<std::string>{"matmul"});
+  EXPECT_EQ(NearestWords("SOFTMAX", kernels, 1), std::vector<std::string>{"softmax"});
+  EXPECT_EQ(NearestWords("", kernels, 2).size(), 2u);
+  EXPECT_TRUE(NearestWords("x", {}, 3).empty());
+}
+
+}  // namespace
+}  // namespace kbench
