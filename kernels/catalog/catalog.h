@@ -15,7 +15,8 @@ namespace kbench {
 // What was wrong with a request and what would be right.
 struct CatalogError {
   std::string field;                 // kernel, dtype, size, mode
-  std::string reason;                // UNKNOWN_KERNEL, UNSUPPORTED_DTYPE, BAD_SIZE, UNKNOWN_MODE
+  std::string reason;                // UNKNOWN_KERNEL, UNSUPPORTED_DTYPE, BAD_SIZE, UNKNOWN_MODE,
+                                     // TOO_MANY_SIZES
   std::string message;               // one plain sentence
   std::vector<std::string> nearest;  // the nearest valid values, best first
 };
@@ -32,13 +33,13 @@ struct KernelEntry {
   // Parses one size as typed ("4096", "2^26", "64Mi", "m=1,n=2,k=3"). Every extent is in [1, 2^40],
   // and no operand exceeds 2^50 bytes.
   Expected<Shape, CatalogError> (*parse)(const std::string& text, DType dtype);
-  // Operands in the order implementations get them; the output last.
+  // Operands in the order implementations get them; the output last. `null` has none at all.
   std::vector<OperandSpec> (*operands)(const Problem&);
   double (*flops)(
       const Problem&);  // FLOP of one launch; the model's source stands in the entry's file
   double (*compulsory_bytes)(const Problem&);  // each input read once, each output written once
   // Largest accepted relative error of a correct implementation (see reference/checker.h for the
-  // norm); from the computing mode's unit roundoff.
+  // norm); from the computing mode's unit roundoff. 0: bit for bit.
   double (*tolerance)(const Problem&);
   // The same kind of problem with at most about `max_flops` of work (at least the smallest shape):
   // for estimating one launch.

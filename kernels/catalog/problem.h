@@ -36,9 +36,11 @@ struct Problem {
 // One operand of a problem, row-major and dense. The output is last.
 struct OperandSpec {
   std::string name;                   // "a", "b", "c"
-  DType storage = DType::kFp32;       // how elements lie in memory
+  DType storage = DType::kFp32;       // how elements lie in memory: never kTf32, which is kFp32
   std::vector<std::int64_t> extents;  // {m, k}
   bool output = false;
+  // Inputs are uniform in [-1, 1); where a sum would cancel to nearly nothing, in [0, 1).
+  bool positive = false;
 
   std::int64_t elements() const;
   std::int64_t bytes() const;
