@@ -1,0 +1,28 @@
+#include "kernels/cpu/table.h"
+
+#include "kernels/cpu/implementations.h"
+
+namespace kbench {
+
+const std::vector<Implementation>& CpuTable() {
+  static const std::vector<Implementation> table = {
+      CpuNaiveNull(),
+      CpuNaiveCopy(),
+      CpuNaiveSum(),
+      CpuNaiveSoftmax(),
+      CpuNaiveMatmul(),
+      CpuNaiveAttention(),
+      CpuOnednnCopy(),
+      CpuOnednnSum(),
+      CpuOnednnSoftmax(),
+      CpuOnednnSoftmaxViaFp32(),
+      CpuOnednnMatmul(),
+      CpuOnednnMatmulViaFp32(),
+      CpuOpenBlasCopy(),
+      CpuOpenBlasMatmul(),
+      CpuOpenBlasMatmulViaFp32(),
+  };
+  return table;
+}
+
+}  // namespace kbench
