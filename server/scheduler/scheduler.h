@@ -5,134 +5,29 @@
 // restart (Restore).
 //
 // Policy of this version: per device the highest priority first, then first come, first served; one
-// case at a time on a device.
+// case at a time on a device. A job that names no single device stays on the one it started on
+// while that one's worker lives, so that its numbers compare.
+//
+// `now` is in seconds on a clock that never goes back and means the same after a restart.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "server/scheduler/types.h"
+
 namespace kbench::scheduler {
-
-enum class State { kQueued, kRunning, kSucceeded, kFailed, kCancelled, kExpired };
-
-bool IsFinal(State state);
-
-struct CaseRef {
-  std::string job;  // jobs/<id>
-  int index = 0;
-  friend auto operator<=>(const CaseRef&, const CaseRef&) = default;
-};
-
-struct Lease {
-  std::string worker_id;
-  std::string boot_id;
-  int attempt = 0;
-  std::int64_t epoch = 0;
-  double expires_at = 0;  // seconds on the caller's clock
-};
-
-struct Case {
-  CaseRef ref;
-  State state = State::kQueued;
-  int attempts = 0;        // tries so far
-  int infra_failures = 0;  // tries lost through a fault of kbench or the machine
-  int worker_deaths = 0;   // tries during which the worker process died: two make it POISON
-  std::string reason;
-  std::optional<Lease> lease;
-};
-
-struct JobEntry {
-  std::string name;
-  int priority = 500;
-  std::int64_t order = 0;     // position in the line: the order of submission
-  std::string device;         // resolved device name; empty: any ready device (GPU first)
-  double queue_deadline = 0;  // 0: none; not started by then: EXPIRED
-  State state = State::kQueued;
-  std::string reason;
-  bool cancel_requested = false;
-  std::vector<Case> cases;
-};
-
-struct WorkerEntry {
-  std::string worker_id;
-  std::string boot_id;
-  std::string device;  // stable name
-  std::string device_kind;
-  std::string device_key;  // host and hardware: two live workers must not share it
-  bool ready = true;
-  bool draining = false;
-};
-
-struct Held {
-  CaseRef ref;
-  int attempt = 0;
-  std::int64_t epoch = 0;
-  bool finished = false;
-};
-
-enum class HeldAction { kKeep, kKill, kResend };
-
-// What must be made durable.
-struct CaseTransition {
-  Case state;  // the whole new state of the case
-};
-struct JobTransition {
-  std::string job;
-  State state;
-  std::string reason;
-};
-// What is to be sent once the transitions are durable.
-struct AssignTo {
-  std::string worker_id;
-  CaseRef ref;
-  int attempt = 0;
-  std::int64_t epoch = 0;
-  bool more_of_job = false;
-};
-struct CancelOn {
-  std::string worker_id;
-  CaseRef ref;
-  int attempt = 0;
-  std::int64_t epoch = 0;
-};
-
-struct Effects {
-  std::vector<CaseTransition> cases;
-  std::vector<JobTransition> jobs;
-  std::vector<AssignTo> assigns;
-  std::vector<CancelOn> cancels;
-  void Append(Effects other);
-};
-
-struct Options {
-  double lease_seconds = 20;
-  double restore_grace_seconds = 20;  // how long after a restart a leased case waits for its worker
-  int max_attempts = 3;
-  int poison_deaths = 2;
-};
-
-// Answer to a result of a worker.
-struct ResultAnswer {
-  bool accepted = false;  // false: stale, fenced off, or already stored
-  Effects effects;
-};
-
-struct HelloAnswer {
-  bool accepted = false;
-  std::string refusal;  // why not: the device is held by another live worker
-  std::vector<std::pair<Held, HeldAction>> held;
-  Effects effects;
-};
 
 class Scheduler {
  public:
   explicit Scheduler(Options options);
 
   // After a restart: jobs that have not ended, with their leases; `next_epoch` above every epoch
-  // ever used.
+  // ever used. Leased cases wait `restore_grace_seconds` for their worker.
   Effects Restore(double now, std::vector<JobEntry> jobs, std::int64_t next_epoch);
 
   Effects AddJob(double now, JobEntry job);
@@ -140,36 +35,91 @@ class Scheduler {
   // runs out.
   Effects CancelJob(double now, const std::string& job);
 
+  // A new boot of the same worker displaces the old one. An attempt that it does not name is lost
+  // at once; with a new boot that counts as the death of the worker.
   HelloAnswer WorkerHello(double now, const WorkerEntry& worker, const std::vector<Held>& held);
-  // Renews the leases the worker names; leases it ought to hold but does not name are lost.
+  // Renews the leases the worker names; a lease it has named before and names no longer is lost.
+  // A heartbeat of another boot than the last hello's is ignored.
   Effects WorkerHeartbeat(double now, const std::string& worker_id, const std::string& boot_id,
                           bool ready, bool draining, const std::vector<Held>& held);
   // The stream broke. Leases live on until they expire or the worker comes back.
   Effects WorkerGone(double now, const std::string& worker_id, const std::string& boot_id);
-  // `infra`: the attempt found nothing out through a fault of kbench. `cancelled`: it was stopped
-  // on request.
-  ResultAnswer WorkerResult(double now, const std::string& worker_id, const Held& held, bool infra,
-                            bool cancelled);
+  // The first result of the newest attempt is accepted, even when its lease has run out, as long
+  // as no newer attempt has begun.
+  ResultAnswer WorkerResult(double now, const std::string& worker_id, const Held& held,
+                            const AttemptEnd& end);
+  // Ends a case that cannot be tried (no implementation for it, say). For an attempt just assigned.
+  Effects FailCase(double now, const CaseRef& ref, std::int64_t epoch, const std::string& reason,
+                   const std::string& message);
 
   // Expires leases and queue deadlines. Call at NextDeadline() at the latest.
   Effects Tick(double now);
   std::optional<double> NextDeadline() const;
 
-  // Cases that would run before the job's next queued case on its device; 0 when it runs or is
-  // unknown.
+  // Cases ahead of the job's next case on the devices it may run on, running ones included; 0 when
+  // it runs itself or is unknown.
   int QueuePosition(const std::string& job) const;
-  // Why a queued job waits: "" (its turn comes), NO_DEVICE, DEVICE_OFFLINE, DEVICE_NOT_READY.
-  std::string WaitReason(const std::string& job) const;
-  const JobEntry* FindJob(const std::string& job) const;
+  // Why a queued job waits: "" (its turn comes), NO_DEVICE (no worker has ever offered it),
+  // DEVICE_OFFLINE, DEVICE_NOT_READY.
+  std::string WaitReason(double now, const std::string& job) const;
+  const JobEntry* FindJob(const std::string& job) const;  // until it has ended
   std::vector<std::string> ActiveJobs() const;
   int QueuedCases() const;
+  int RunningCases() const;
 
  private:
-  struct WorkerState;
+  struct WorkerState {
+    WorkerEntry entry;
+    bool connected = false;
+    double last_seen = 0;
+    // After a failure of the machine nothing is assigned until a heartbeat says how it is.
+    bool needs_heartbeat = false;
+    std::set<std::int64_t> busy;  // epochs it says it is running
+  };
+  struct JobState {
+    JobEntry entry;
+    std::set<int> queued;
+    int open = 0;               // cases that are not final
+    std::string pinned_device;  // where its newest case ran
+  };
+  // -priority, order, name: the line.
+  using LineKey = std::tuple<int, std::int64_t, std::string>;
+  enum class Loss { kExpired, kLost, kDeath };
+
+  static LineKey KeyOf(const JobEntry& job);
+  bool Live(const WorkerState& worker, double now) const;
+  bool Assignable(const WorkerState& worker, double now) const;
+  bool Matches(const std::string& selector, const WorkerEntry& worker) const;
+  bool MayTake(const JobState& job, const WorkerState& worker, double now) const;
+  bool Compete(const std::string& a, const std::string& b) const;
+  Case* FindCase(const CaseRef& ref);
+  // The case whose newest attempt this is, or nullptr when it is fenced off, another worker's, or
+  // has ended.
+  Case* OpenCase(const std::string& worker_id, const Held& held);
+
+  void StartCase(double now, JobState& job, WorkerState& worker, Effects& effects);
+  void Dispatch(double now, Effects& effects);
+  void LoseLease(double now, Case& item, Loss loss, Effects& effects);
+  void RetryOrFail(double now, Case& item, const std::string& message, Effects& effects);
+  void EndCase(double now, Case& item, State state, const std::string& reason,
+               const std::string& message, Effects& effects);
+  void Requeue(Case& item, Effects& effects);
+  void DropLease(Case& item);
+  void Adopt(double now, const WorkerEntry& worker, Case& item, const Held& held, Effects& effects);
+  // Brings the state of the job in line with its cases; forgets it when it has ended.
+  void Settle(double now, const std::string& job, Effects& effects);
+  bool RefuseHello(double now, const WorkerEntry& worker, HelloAnswer& answer) const;
+  HeldAction JudgeHeld(double now, const WorkerEntry& worker, const Held& held, Effects& effects);
+  void DropUnnamed(double now, const WorkerEntry& worker, bool hello, const std::vector<Held>& held,
+                   Effects& effects);
+
   Options options_;
   std::int64_t next_epoch_ = 1;
-  std::map<std::string, JobEntry> jobs_;
-  std::map<std::string, WorkerEntry> workers_;
+  std::map<std::string, JobState> jobs_;
+  std::set<LineKey> line_;                              // jobs with queued cases
+  std::set<std::pair<double, std::string>> deadlines_;  // queue deadlines of unstarted jobs
+  std::map<std::int64_t, CaseRef> leases_;              // by epoch
+  std::map<std::string, WorkerState> workers_;
 };
 
 }  // namespace kbench::scheduler

@@ -1,0 +1,177 @@
+// Attempts: how they are lost, tried again, taken up again and answered.
+#include <algorithm>
+
+#include "server/scheduler/scheduler.h"
+
+namespace kbench::scheduler {
+
+Case* Scheduler::FindCase(const CaseRef& ref) {
+  const auto job = jobs_.find(ref.job);
+  if (job == jobs_.end()) return nullptr;
+  std::vector<Case>& cases = job->second.entry.cases;
+  if (ref.index < 0 || ref.index >= static_cast<int>(cases.size())) return nullptr;
+  return &cases[static_cast<std::size_t>(ref.index)];
+}
+
+Case* Scheduler::OpenCase(const std::string& worker_id, const Held& held) {
+  Case* item = FindCase(held.ref);
+  if (item == nullptr || held.epoch == 0 || item->open_epoch != held.epoch ||
+      item->attempts != held.attempt || item->worker != worker_id) {
+    return nullptr;
+  }
+  return item;
+}
+
+void Scheduler::DropLease(Case& item) {
+  if (!item.lease) return;
+  leases_.erase(item.lease->epoch);
+  item.lease.reset();
+}
+
+void Scheduler::Requeue(Case& item, Effects& effects) {
+  JobState& job = jobs_.at(item.ref.job);
+  item.state = State::kQueued;
+  // Its index keeps its place: the line orders by job, then by index.
+  job.queued.insert(item.ref.index);
+  line_.insert(KeyOf(job.entry));
+  effects.cases.push_back({item});
+}
+
+void Scheduler::RetryOrFail(double now, Case& item, const std::string& message, Effects& effects) {
+  if (jobs_.at(item.ref.job).entry.cancel_requested) {
+    EndCase(now, item, State::kCancelled, "CANCELLED", "cancelled while it ran", effects);
+  } else if (item.worker_deaths >= options_.poison_deaths) {
+    EndCase(now, item, State::kFailed, "POISON",
+            "the worker died " + std::to_string(item.worker_deaths) +
+                " times while it ran this case, so it is not tried again",
+            effects);
+  } else if (item.attempts >= options_.max_attempts) {
+    EndCase(
+        now, item, State::kFailed, "INFRA",
+        "given up after " + std::to_string(item.attempts) + " attempts; the last one: " + message,
+        effects);
+  } else {
+    item.reason = "INFRA";
+    item.message = message;
+    Requeue(item, effects);
+  }
+}
+
+void Scheduler::LoseLease(double now, Case& item, Loss loss, Effects& effects) {
+  const std::string worker = item.lease->worker_id;
+  DropLease(item);
+  ++item.infra_failures;
+  std::string message;
+  switch (loss) {
+    case Loss::kExpired:
+      ++effects.expired_leases;
+      message = "worker " + worker + " stopped answering";
+      break;
+    case Loss::kLost:
+      item.open_epoch = 0;
+      message = "worker " + worker + " lost the attempt";
+      break;
+    case Loss::kDeath:
+      item.open_epoch = 0;
+      ++item.worker_deaths;
+      message = "worker " + worker + " died during the attempt";
+      break;
+  }
+  RetryOrFail(now, item, message, effects);
+}
+
+void Scheduler::Adopt(double now, const WorkerEntry& worker, Case& item, const Held& held,
+                      Effects& effects) {
+  const bool unchanged = item.lease && item.lease->worker_id == worker.worker_id &&
+                         item.lease->boot_id == worker.boot_id;
+  if (!item.lease) {
+    // The lease had run out, and no newer attempt has begun: it goes on.
+    JobState& job = jobs_.at(item.ref.job);
+    job.queued.erase(item.ref.index);
+    if (job.queued.empty()) line_.erase(KeyOf(job.entry));
+    item.state = State::kRunning;
+    item.reason.clear();
+    item.message.clear();
+    item.lease.emplace();
+    leases_[held.epoch] = item.ref;
+  }
+  item.lease->worker_id = worker.worker_id;
+  item.lease->boot_id = worker.boot_id;
+  item.lease->attempt = held.attempt;
+  item.lease->epoch = held.epoch;
+  item.lease->expires_at = now + options_.lease_seconds;
+  item.lease->confirmed = true;
+  if (unchanged) return;
+  effects.cases.push_back({item});
+  Settle(now, item.ref.job, effects);
+}
+
+ResultAnswer Scheduler::WorkerResult(double now, const std::string& worker_id, const Held& held,
+                                     const AttemptEnd& end) {
+  ResultAnswer answer;
+  const auto worker = workers_.find(worker_id);
+  if (worker != workers_.end()) worker->second.busy.erase(held.epoch);
+  Case* item = OpenCase(worker_id, held);
+  if (item == nullptr) {
+    Dispatch(now, answer.effects);
+    return answer;
+  }
+  answer.accepted = true;
+  const std::string job = item->ref.job;
+  const bool cancelled = jobs_.at(job).entry.cancel_requested;
+  if (end.kind == AttemptEnd::Kind::kResult) {
+    EndCase(now, *item, State::kSucceeded, "", "", answer.effects);
+  } else if (end.kind == AttemptEnd::Kind::kCancelled && cancelled) {
+    EndCase(now, *item, State::kCancelled, "CANCELLED", "cancelled while it ran", answer.effects);
+  } else {
+    item->open_epoch = 0;
+    if (item->lease) {
+      DropLease(*item);
+      ++item->infra_failures;
+      if (worker != workers_.end()) worker->second.needs_heartbeat = true;
+      RetryOrFail(now, *item, end.message.empty() ? "the attempt was given back" : end.message,
+                  answer.effects);
+    } else {
+      answer.effects.cases.push_back({*item});  // already back in the line
+    }
+  }
+  Settle(now, job, answer.effects);
+  Dispatch(now, answer.effects);
+  return answer;
+}
+
+Effects Scheduler::FailCase(double now, const CaseRef& ref, std::int64_t epoch,
+                            const std::string& reason, const std::string& message) {
+  Effects effects;
+  Case* item = FindCase(ref);
+  if (item == nullptr || IsFinal(item->state) || item->open_epoch != epoch) return effects;
+  EndCase(now, *item, State::kFailed, reason, message, effects);
+  Settle(now, ref.job, effects);
+  Dispatch(now, effects);
+  return effects;
+}
+
+Effects Scheduler::Tick(double now) {
+  Effects effects;
+  std::vector<CaseRef> expired;
+  for (const auto& [epoch, ref] : leases_) {
+    if (FindCase(ref)->lease->expires_at <= now) expired.push_back(ref);
+  }
+  for (const CaseRef& ref : expired) {
+    LoseLease(now, *FindCase(ref), Loss::kExpired, effects);
+    Settle(now, ref.job, effects);
+  }
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const std::string name = deadlines_.begin()->second;
+    deadlines_.erase(deadlines_.begin());
+    for (Case& item : jobs_.at(name).entry.cases) {
+      EndCase(now, item, State::kExpired, "QUEUE_TIMEOUT",
+              "no device was free for it before its queue timeout ran out", effects);
+    }
+    Settle(now, name, effects);
+  }
+  Dispatch(now, effects);
+  return effects;
+}
+
+}  // namespace kbench::scheduler

@@ -1,0 +1,76 @@
+// What may be asked of the scheduler.
+#include <algorithm>
+
+#include "server/scheduler/scheduler.h"
+
+namespace kbench::scheduler {
+
+std::optional<double> Scheduler::NextDeadline() const {
+  std::optional<double> next;
+  if (!deadlines_.empty()) next = deadlines_.begin()->first;
+  for (const auto& [epoch, ref] : leases_) {
+    const Case& item = jobs_.at(ref.job).entry.cases[static_cast<std::size_t>(ref.index)];
+    if (!next || item.lease->expires_at < *next) next = item.lease->expires_at;
+  }
+  return next;
+}
+
+bool Scheduler::Compete(const std::string& a, const std::string& b) const {
+  if (a == b) return true;
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
+    return Matches(a, worker.second.entry) && Matches(b, worker.second.entry);
+  });
+}
+
+int Scheduler::QueuePosition(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end() || found->second.entry.state != State::kQueued) return 0;
+  const JobEntry& entry = found->second.entry;
+  std::size_t ahead = 0;
+  for (const auto& [epoch, ref] : leases_) {
+    if (Compete(entry.device, jobs_.at(ref.job).entry.device)) ++ahead;
+  }
+  for (const LineKey& key : line_) {
+    if (key == KeyOf(entry)) break;
+    const JobState& other = jobs_.at(std::get<2>(key));
+    if (Compete(entry.device, other.entry.device)) ahead += other.queued.size();
+  }
+  return static_cast<int>(ahead);
+}
+
+std::string Scheduler::WaitReason(double now, const std::string& job) const {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end() || found->second.queued.empty()) return "";
+  bool known = false;
+  bool live = false;
+  for (const auto& [id, worker] : workers_) {
+    if (!Matches(found->second.entry.device, worker.entry)) continue;
+    known = true;
+    if (!Live(worker, now)) continue;
+    live = true;
+    if (worker.entry.ready && !worker.entry.draining) return "";
+  }
+  if (live) return "DEVICE_NOT_READY";
+  return known ? "DEVICE_OFFLINE" : "NO_DEVICE";
+}
+
+const JobEntry* Scheduler::FindJob(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? nullptr : &found->second.entry;
+}
+
+std::vector<std::string> Scheduler::ActiveJobs() const {
+  std::vector<std::string> names;
+  for (const auto& [name, job] : jobs_) names.push_back(name);
+  return names;
+}
+
+int Scheduler::QueuedCases() const {
+  std::size_t cases = 0;
+  for (const auto& [name, job] : jobs_) cases += job.queued.size();
+  return static_cast<int>(cases);
+}
+
+int Scheduler::RunningCases() const { return static_cast<int>(leases_.size()); }
+
+}  // namespace kbench::scheduler

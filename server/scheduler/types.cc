@@ -1,0 +1,25 @@
+#include "server/scheduler/types.h"
+
+namespace kbench::scheduler {
+
+bool IsFinal(State state) { return state != State::kQueued && state != State::kRunning; }
+
+const char* StateName(State state) {
+  switch (state) {
+    case State::kQueued:
+      return "QUEUED";
+    case State::kRunning:
+      return "RUNNING";
+    case State::kSucceeded:
+      return "SUCCEEDED";
+    case State::kFailed:
+      return "FAILED";
+    case State::kCancelled:
+      return "CANCELLED";
+    case State::kExpired:
+      return "EXPIRED";
+  }
+  return "UNKNOWN";
+}
+
+}  // namespace kbench::scheduler

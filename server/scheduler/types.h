@@ -1,0 +1,157 @@
+// The words of the scheduler: jobs, cases, leases, workers, and what comes back from a step (what
+// must be made durable, what is to be sent then). Plain value types, no behaviour beyond a
+// comparison. The store persists Case and JobEntry as they are.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kbench::scheduler {
+
+enum class State { kQueued, kRunning, kSucceeded, kFailed, kCancelled, kExpired };
+
+bool IsFinal(State state);
+const char* StateName(State state);  // "QUEUED", "RUNNING" ...
+
+struct CaseRef {
+  std::string job;  // jobs/<id>
+  int index = 0;
+  friend auto operator<=>(const CaseRef&, const CaseRef&) = default;
+};
+
+// The right of one worker to try a case.
+struct Lease {
+  std::string worker_id;
+  std::string boot_id;
+  int attempt = 0;
+  std::int64_t epoch = 0;
+  double expires_at = 0;   // seconds on the caller's clock; not durable
+  bool confirmed = false;  // the worker has named it since it was given; not durable
+};
+
+struct Case {
+  CaseRef ref;
+  State state = State::kQueued;
+  int attempts = 0;        // tries so far
+  int infra_failures = 0;  // tries lost through a fault of kbench or the machine, deaths included
+  int worker_deaths = 0;   // tries during which the worker process died: two make it POISON
+  // Epoch of the newest attempt while its result would still be accepted (also after its lease ran
+  // out); 0 when there is none.
+  std::int64_t open_epoch = 0;
+  std::string device;  // of the newest attempt
+  std::string worker;  // of the newest attempt
+  std::string reason;
+  std::string message;
+  double started_at = 0;  // of the newest attempt, seconds on the caller's clock; 0: never
+  double ended_at = 0;    // 0 while not final
+  std::optional<Lease> lease;
+};
+
+struct JobEntry {
+  std::string name;
+  int priority = 500;
+  std::int64_t order = 0;  // position in the line: the order of submission
+  // A device's name, "gpu" or "cpu" for any of the kind; empty: a GPU where there is one, else the
+  // CPU.
+  std::string device;
+  double queue_deadline = 0;  // 0: none; not started by then: EXPIRED
+  State state = State::kQueued;
+  std::string reason;
+  std::string message;
+  bool cancel_requested = false;
+  double started_at = 0;
+  double ended_at = 0;
+  std::vector<Case> cases;
+};
+
+struct WorkerEntry {
+  std::string worker_id;
+  std::string boot_id;
+  std::string device;       // stable name
+  std::string device_kind;  // cpu, cuda
+  std::string device_key;   // host and hardware: two live workers must not share it
+  bool ready = true;
+  bool draining = false;
+};
+
+// An attempt as a worker names it.
+struct Held {
+  CaseRef ref;
+  int attempt = 0;
+  std::int64_t epoch = 0;
+  bool finished = false;
+};
+
+enum class HeldAction { kKeep, kKill, kResend };
+
+// What must be made durable.
+struct CaseTransition {
+  Case state;  // the whole new state of the case
+};
+// Everything of a job that changes after its submission.
+struct JobTransition {
+  std::string job;
+  State state = State::kQueued;
+  std::string reason;
+  std::string message;
+  bool cancel_requested = false;
+  double started_at = 0;
+  double ended_at = 0;
+};
+// What is to be sent once the transitions are durable.
+struct AssignTo {
+  std::string worker_id;
+  CaseRef ref;
+  int attempt = 0;
+  std::int64_t epoch = 0;
+  bool more_of_job = false;
+};
+struct CancelOn {
+  std::string worker_id;
+  CaseRef ref;
+  int attempt = 0;
+  std::int64_t epoch = 0;
+};
+
+struct Effects {
+  std::vector<CaseTransition> cases;
+  std::vector<JobTransition> jobs;
+  std::vector<AssignTo> assigns;
+  std::vector<CancelOn> cancels;
+  int expired_leases = 0;  // leases that ran out in this step, for the metrics
+
+  bool empty() const { return cases.empty() && jobs.empty() && assigns.empty() && cancels.empty(); }
+};
+
+struct Options {
+  double lease_seconds = 20;
+  double restore_grace_seconds = 20;  // how long after a restart a leased case waits for its worker
+  int max_attempts = 3;
+  int poison_deaths = 2;
+};
+
+// How an attempt ended, as its worker says.
+struct AttemptEnd {
+  enum class Kind { kResult, kInfra, kCancelled };
+  Kind kind = Kind::kResult;
+  std::string message;  // kInfra: what went wrong
+};
+
+struct ResultAnswer {
+  bool accepted = false;  // false: stale, fenced off, or already stored
+  Effects effects;
+};
+
+struct HelloAnswer {
+  bool accepted = false;
+  std::string refusal_reason;  // DEVICE_HELD, DEVICE_NAME_TAKEN
+  std::string refusal;         // the same for a person
+  std::vector<std::pair<Held, HeldAction>> held;
+  Effects effects;
+};
+
+}  // namespace kbench::scheduler

@@ -1,0 +1,354 @@
+// The scheduler's rules one by one, with a fake time.
+#include "server/scheduler/scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/scheduler/world.h"
+
+namespace kbench::scheduler {
+namespace {
+
+using Kind = AttemptEnd::Kind;
+
+class SchedulerTest : public ::testing::Test {
+ protected:
+  void TearDown() override { EXPECT_EQ(world_.Check(), ""); }
+
+  AssignTo OneAssign() {
+    const std::vector<AssignTo> assigns = world_.TakeAssigns();
+    EXPECT_EQ(assigns.size(), 1u);
+    return assigns.empty() ? AssignTo{} : assigns.front();
+  }
+  // Runs everything there is on one well-behaved worker; the cases in the order they ran.
+  std::vector<CaseRef> RunAll(const WorkerEntry& worker) {
+    std::vector<CaseRef> order;
+    for (auto assigns = world_.TakeAssigns(); !assigns.empty(); assigns = world_.TakeAssigns()) {
+      EXPECT_EQ(assigns.size(), 1u);
+      order.push_back(assigns.front().ref);
+      EXPECT_TRUE(world_.Result(worker.worker_id, HeldOf(assigns.front())));
+    }
+    return order;
+  }
+
+  World world_;
+  WorkerEntry cpu_ = world_.Worker("w-cpu", "boot1", "cpu", "cpu");
+  WorkerEntry gpu_ = world_.Worker("w-gpu", "boot1", "gpu0", "cuda");
+};
+
+TEST_F(SchedulerTest, HigherPriorityFirstThenFirstComeFirstServed) {
+  world_.Add("jobs/a", 2, "cpu");
+  world_.Add("jobs/b", 1, "cpu");
+  world_.Add("jobs/c", 1, "cpu", 900);
+  world_.Hello(cpu_);
+  EXPECT_THAT(RunAll(cpu_), ::testing::ElementsAre(CaseRef{"jobs/c", 0}, CaseRef{"jobs/a", 0},
+                                                   CaseRef{"jobs/a", 1}, CaseRef{"jobs/b", 0}));
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kSucceeded);
+}
+
+TEST_F(SchedulerTest, OneCaseAtATimeOnADevice) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 3);
+  const AssignTo first = OneAssign();
+  EXPECT_TRUE(first.more_of_job);
+  world_.Beat(cpu_, {HeldOf(first)});
+  EXPECT_TRUE(world_.TakeAssigns().empty());
+  EXPECT_TRUE(world_.Result("w-cpu", HeldOf(first)));
+  EXPECT_EQ(OneAssign().ref.index, 1);
+}
+
+TEST_F(SchedulerTest, AnUnnamedDeviceMeansAGpuWhereThereIsOne) {
+  world_.Hello(cpu_);
+  world_.Hello(gpu_);
+  world_.Add("jobs/a", 1);
+  EXPECT_EQ(OneAssign().worker_id, "w-gpu");
+  world_.Add("jobs/b", 1);
+  EXPECT_TRUE(world_.TakeAssigns().empty()) << "a lab with a GPU does not fall back to the CPU";
+  world_.Add("jobs/c", 1, "cpu");
+  EXPECT_EQ(OneAssign().worker_id, "w-cpu");
+}
+
+TEST_F(SchedulerTest, AJobStaysOnTheDeviceItStartedOn) {
+  const WorkerEntry other = world_.Worker("w-gpu1", "boot1", "gpu1", "cuda");
+  world_.Hello(gpu_);
+  world_.Add("jobs/a", 3, "gpu");
+  const AssignTo first = OneAssign();
+  world_.Hello(other);
+  EXPECT_TRUE(world_.TakeAssigns().empty());
+  world_.Result("w-gpu", HeldOf(first));
+  const AssignTo second = OneAssign();
+  EXPECT_EQ(second.worker_id, "w-gpu");
+  world_.Result("w-gpu", HeldOf(second));
+  OneAssign();
+  world_.Apply(world_.scheduler().WorkerGone(world_.now(), "w-gpu", "boot1"));
+  world_.Beat(other);
+  EXPECT_TRUE(world_.TakeAssigns().empty()) << "the third case is leased still";
+  for (int i = 0; i < 30; ++i) {
+    world_.Pass(1);
+    world_.Beat(other);
+  }
+  EXPECT_EQ(OneAssign().worker_id, "w-gpu1");
+}
+
+TEST_F(SchedulerTest, AnExpiredLeaseIsTriedAgainInItsPlace) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 2, "cpu");
+  world_.Add("jobs/b", 1, "cpu");
+  const AssignTo lost = OneAssign();
+  world_.Pass(19);
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kRunning);
+  world_.Pass(2);
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).state, State::kQueued);
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kQueued);
+  world_.Beat(cpu_);
+  const AssignTo again = OneAssign();
+  EXPECT_EQ(again.ref, lost.ref);
+  EXPECT_EQ(again.attempt, 2);
+  EXPECT_GT(again.epoch, lost.epoch);
+  EXPECT_FALSE(world_.Result("w-cpu", HeldOf(lost))) << "fenced off by the newer attempt";
+  EXPECT_TRUE(world_.Result("w-cpu", HeldOf(again)));
+}
+
+TEST_F(SchedulerTest, ALateResultCountsWhileNoNewerAttemptHasBegun) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  const AssignTo assign = OneAssign();
+  world_.Apply(world_.scheduler().WorkerGone(world_.now(), "w-cpu", "boot1"));
+  world_.Pass(25);
+  ASSERT_EQ(world_.CaseOf("jobs/a", 0).state, State::kQueued);
+  EXPECT_TRUE(world_.Result("w-cpu", HeldOf(assign)));
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kSucceeded);
+  EXPECT_FALSE(world_.Result("w-cpu", HeldOf(assign))) << "a duplicate";
+}
+
+TEST_F(SchedulerTest, HeartbeatsRenewALease) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  const AssignTo assign = OneAssign();
+  for (int i = 0; i < 30; ++i) {
+    world_.Pass(5);
+    world_.Beat(cpu_, {HeldOf(assign)});
+  }
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).attempts, 1);
+  EXPECT_TRUE(world_.Result("w-cpu", HeldOf(assign)));
+}
+
+TEST_F(SchedulerTest, AHeartbeatSentBeforeTheAssignmentDoesNotLoseIt) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  const AssignTo assign = OneAssign();
+  world_.Beat(cpu_, {});
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).state, State::kRunning);
+  world_.Beat(cpu_, {HeldOf(assign)});
+  world_.Beat(cpu_, {});
+  EXPECT_EQ(OneAssign().attempt, 2) << "named once, then no longer: lost";
+}
+
+TEST_F(SchedulerTest, AWorkerThatComesBackHoldingItsAttemptKeepsIt) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  const AssignTo assign = OneAssign();
+  world_.Apply(world_.scheduler().WorkerGone(world_.now(), "w-cpu", "boot1"));
+  const HelloAnswer answer = world_.Hello(cpu_, {HeldOf(assign)});
+  ASSERT_EQ(answer.held.size(), 1u);
+  EXPECT_EQ(answer.held[0].second, HeldAction::kKeep);
+  EXPECT_TRUE(world_.TakeAssigns().empty());
+}
+
+TEST_F(SchedulerTest, AnExpiredAttemptStillRunningIsTakenUpAgain) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  const AssignTo assign = OneAssign();
+  world_.Pass(30);
+  ASSERT_EQ(world_.CaseOf("jobs/a", 0).state, State::kQueued);
+  EXPECT_EQ(world_.Hello(cpu_, {HeldOf(assign)}).held[0].second, HeldAction::kKeep);
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).state, State::kRunning);
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).attempts, 1);
+  EXPECT_TRUE(world_.TakeAssigns().empty());
+}
+
+TEST_F(SchedulerTest, AFinishedAttemptIsSentAgainByANewBoot) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  const AssignTo assign = OneAssign();
+  cpu_.boot_id = "boot2";
+  const HelloAnswer answer = world_.Hello(cpu_, {HeldOf(assign, true)});
+  EXPECT_EQ(answer.held[0].second, HeldAction::kResend);
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).worker_deaths, 0);
+  EXPECT_TRUE(world_.TakeAssigns().empty()) << "it is not run twice";
+  EXPECT_TRUE(world_.Result("w-cpu", HeldOf(assign)));
+  EXPECT_EQ(world_.Hello(cpu_, {HeldOf(assign, true)}).held[0].second, HeldAction::kKill);
+}
+
+TEST_F(SchedulerTest, TwoDeathsOfTheWorkerMakeACasePoison) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 2, "cpu");
+  OneAssign();
+  cpu_.boot_id = "boot2";
+  world_.Hello(cpu_);
+  const AssignTo again = OneAssign();
+  EXPECT_EQ(again.ref.index, 0) << "lost at once, without waiting for its lease";
+  cpu_.boot_id = "boot3";
+  world_.Hello(cpu_);
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).state, State::kFailed);
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).reason, "POISON");
+  const AssignTo next = OneAssign();
+  EXPECT_EQ(next.ref.index, 1) << "the next case of the job runs";
+  world_.Result("w-cpu", HeldOf(next));
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kFailed);
+  EXPECT_EQ(world_.Job("jobs/a").reason, "POISON");
+}
+
+TEST_F(SchedulerTest, FaultsOfTheMachineAreTriedThreeTimes) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    const AssignTo assign = OneAssign();
+    EXPECT_EQ(assign.attempt, attempt);
+    EXPECT_TRUE(world_.Result("w-cpu", HeldOf(assign), Kind::kInfra));
+    EXPECT_TRUE(world_.TakeAssigns().empty()) << "nothing before the worker says how it is";
+    world_.Beat(cpu_);
+  }
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kFailed);
+  EXPECT_EQ(world_.Job("jobs/a").reason, "INFRA");
+  EXPECT_THAT(world_.Job("jobs/a").message, ::testing::HasSubstr("fault"));
+}
+
+TEST_F(SchedulerTest, ASecondLiveWorkerOnADeviceIsRefused) {
+  world_.Hello(gpu_);
+  WorkerEntry second = world_.Worker("w-other", "boot1", "gpu9", "cuda");
+  second.device_key = gpu_.device_key;
+  const HelloAnswer refused = world_.Hello(second);
+  EXPECT_FALSE(refused.accepted);
+  EXPECT_EQ(refused.refusal_reason, "DEVICE_HELD");
+  EXPECT_THAT(refused.refusal, ::testing::HasSubstr("w-gpu"));
+  second.device_key = "other-host/gpu0";
+  second.device = "gpu0";
+  EXPECT_EQ(world_.Hello(second).refusal_reason, "DEVICE_NAME_TAKEN");
+  world_.Pass(21);  // the first one is silent
+  EXPECT_TRUE(world_.Hello(second).accepted);
+}
+
+TEST_F(SchedulerTest, AnOldBootIsNotHeardAfterItsDisplacement) {
+  world_.Hello(cpu_);
+  WorkerEntry newer = cpu_;
+  newer.boot_id = "boot2";
+  world_.Hello(newer);
+  world_.Apply(world_.scheduler().WorkerGone(world_.now(), "w-cpu", "boot1"));
+  world_.Beat(cpu_, {}, false);
+  world_.Add("jobs/a", 1, "cpu");
+  EXPECT_EQ(OneAssign().worker_id, "w-cpu");
+}
+
+TEST_F(SchedulerTest, CancelEndsWaitingCasesAtOnceAndRunningOnesByTheirWorker) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 2, "cpu");
+  const AssignTo assign = OneAssign();
+  world_.Apply(world_.scheduler().CancelJob(world_.now(), "jobs/a"));
+  EXPECT_EQ(world_.CaseOf("jobs/a", 1).state, State::kCancelled);
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).state, State::kRunning);
+  ASSERT_EQ(world_.TakeCancels().size(), 1u);
+  world_.Beat(cpu_, {HeldOf(assign)});
+  EXPECT_EQ(world_.TakeCancels().size(), 1u) << "said again until it is heard";
+  world_.Apply(world_.scheduler().CancelJob(world_.now(), "jobs/a"));
+  EXPECT_TRUE(world_.Result("w-cpu", HeldOf(assign), Kind::kCancelled));
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kCancelled);
+}
+
+TEST_F(SchedulerTest, ACancelledAttemptWhoseWorkerIsLostEndsWithItsLease) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  OneAssign();
+  world_.Apply(world_.scheduler().CancelJob(world_.now(), "jobs/a"));
+  world_.Pass(21);
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kCancelled);
+}
+
+TEST_F(SchedulerTest, AResultThatWasFasterThanTheCancelCounts) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  const AssignTo assign = OneAssign();
+  world_.Apply(world_.scheduler().CancelJob(world_.now(), "jobs/a"));
+  EXPECT_TRUE(world_.Result("w-cpu", HeldOf(assign)));
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kSucceeded);
+}
+
+TEST_F(SchedulerTest, AJobThatDoesNotStartInTimeExpires) {
+  world_.Add("jobs/a", 2, "cpu", 500, world_.now() + 10);
+  world_.Add("jobs/b", 1, "cpu", 500, world_.now() + 10);
+  world_.Hello(cpu_);
+  const AssignTo assign = OneAssign();
+  world_.Pass(11);
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kRunning) << "it has started";
+  EXPECT_EQ(world_.Job("jobs/b").state, State::kExpired);
+  EXPECT_EQ(world_.Job("jobs/b").reason, "QUEUE_TIMEOUT");
+  world_.Result("w-cpu", HeldOf(assign));
+}
+
+TEST_F(SchedulerTest, ARestartKeepsLeasesUntilTheGraceIsOver) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 2, "cpu");
+  const AssignTo assign = OneAssign();
+  world_.Restart();
+  EXPECT_EQ(world_.Check(), "");
+  world_.Pass(5);
+  EXPECT_EQ(world_.Hello(cpu_, {HeldOf(assign)}).held[0].second, HeldAction::kKeep);
+  world_.Restart();
+  world_.Pass(21);
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).state, State::kQueued);
+  world_.Hello(cpu_);
+  EXPECT_GT(OneAssign().epoch, assign.epoch);
+}
+
+TEST_F(SchedulerTest, AWorkerThatIsWedgedDrainingOrSilentGetsNothing) {
+  world_.Hello(cpu_);
+  world_.Beat(cpu_, {}, false);
+  world_.Add("jobs/a", 1, "cpu");
+  EXPECT_EQ(world_.scheduler().WaitReason(world_.now(), "jobs/a"), "DEVICE_NOT_READY");
+  world_.Beat(cpu_, {}, true, true);
+  EXPECT_TRUE(world_.TakeAssigns().empty());
+  world_.Pass(25);
+  EXPECT_EQ(world_.scheduler().WaitReason(world_.now(), "jobs/a"), "DEVICE_OFFLINE");
+  world_.Beat(cpu_);
+  OneAssign();
+}
+
+TEST_F(SchedulerTest, AFencedAttemptStillRunningIsKilledBeforeTheNextOneBegins) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  const Held stray{{"jobs/gone", 0}, 1, 77, false};
+  world_.Result("w-cpu", HeldOf(OneAssign()));
+  world_.Beat(cpu_, {stray});
+  ASSERT_EQ(world_.TakeCancels().size(), 1u);
+  world_.Add("jobs/b", 1, "cpu");
+  EXPECT_TRUE(world_.TakeAssigns().empty());
+  world_.Beat(cpu_);
+  OneAssign();
+}
+
+TEST_F(SchedulerTest, PositionsCountWhatRunsFirstOnTheSameDevice) {
+  EXPECT_EQ(world_.scheduler().QueuePosition("jobs/none"), 0);
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 3, "cpu");
+  world_.Add("jobs/b", 1, "cpu");
+  world_.Add("jobs/c", 1, "gpu0");
+  world_.Add("jobs/d", 1, "cpu", 900);
+  EXPECT_EQ(world_.scheduler().QueuePosition("jobs/a"), 0);
+  EXPECT_EQ(world_.scheduler().QueuePosition("jobs/d"), 1) << "the running case";
+  EXPECT_EQ(world_.scheduler().QueuePosition("jobs/b"), 4);
+  EXPECT_EQ(world_.scheduler().QueuePosition("jobs/c"), 0);
+  EXPECT_EQ(world_.scheduler().WaitReason(world_.now(), "jobs/c"), "NO_DEVICE");
+}
+
+TEST_F(SchedulerTest, ACaseThatCannotBeTriedFailsAlone) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 2, "cpu");
+  const AssignTo assign = OneAssign();
+  world_.Apply(world_.scheduler().FailCase(world_.now(), assign.ref, assign.epoch,
+                                           "NO_IMPLEMENTATION", "none for fp8e4m3"));
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).reason, "NO_IMPLEMENTATION");
+  EXPECT_EQ(OneAssign().ref.index, 1);
+}
+
+}  // namespace
+}  // namespace kbench::scheduler
