@@ -1,0 +1,45 @@
+#include "worker/experiment/stop_rule.h"
+
+#include <algorithm>
+
+namespace kbench::experiment {
+namespace {
+
+constexpr double kInterimAlpha = 0.02;
+constexpr double kFinalAlpha = 1 - kConfidence;
+
+bool IsLook(int rounds) { return std::find(kLooks.begin(), kLooks.end(), rounds) != kLooks.end(); }
+
+StopState Judge(const StopRule& rule, const std::optional<stats::Interval>& interval,
+                StopState otherwise) {
+  if (!interval) return otherwise;
+  if (interval->half_width() <= rule.target_ratio * interval->centre) return StopState::kConverged;
+  if (interval->half_width() <= rule.quantum_seconds / 2) return StopState::kResolutionLimited;
+  return otherwise;
+}
+
+}  // namespace
+
+std::optional<stats::Interval> PublishedInterval(std::span<const double> round_medians) {
+  const int rounds = static_cast<int>(round_medians.size());
+  const bool interim = IsLook(rounds) && rounds < kMaxRounds;
+  return stats::MedianInterval(round_medians, interim ? kInterimAlpha : kFinalAlpha);
+}
+
+StopState Look(const StopRule& rule, std::span<const double> round_medians) {
+  const int rounds = static_cast<int>(round_medians.size());
+  if (!IsLook(rounds) && rounds < kMaxRounds) return StopState::kContinue;
+  return Judge(rule, PublishedInterval(round_medians),
+               rounds >= kMaxRounds ? StopState::kExhausted : StopState::kContinue);
+}
+
+StopState Conclude(const StopRule& rule, std::span<const double> round_medians) {
+  return Judge(rule, PublishedInterval(round_medians), StopState::kExhausted);
+}
+
+double IntervalRatio(std::span<const double> round_medians) {
+  const auto interval = PublishedInterval(round_medians);
+  return interval && interval->centre > 0 ? interval->half_width() / interval->centre : 0;
+}
+
+}  // namespace kbench::experiment

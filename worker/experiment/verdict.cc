@@ -1,0 +1,172 @@
+#include "worker/experiment/verdict.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "worker/experiment/signs.h"
+#include "worker/stats/summary.h"
+
+namespace kbench::experiment {
+namespace {
+
+// Boost clocks lie above the ones datasheets compute with (H200: 1980 against 1830 MHz).
+constexpr double kImpossibleFlops = 1.12;
+constexpr double kImpossibleBandwidth = 1.05;
+constexpr double kTolerableFlagShare = 0.25;
+constexpr double kTolerableDiscardShare = 0.10;
+constexpr double kTolerableSteal = 0.02;
+
+std::string Format(const char* format, double a, double b = 0, double c = 0) {
+  char text[256];
+  std::snprintf(text, sizeof(text), format, a, b, c);
+  return text;
+}
+
+class Judging {
+ public:
+  Judging(const CellRecord& record, const VerdictInput& input) : record_(record), input_(input) {}
+
+  Judgement Run() {
+    if (record_.rounds.empty()) return {v1::VERDICT_INVALID, {"NO_SAMPLES"}, "no sample was kept"};
+    CheckRates();
+    CheckRounds();
+    CheckShape();
+    CheckDisturbances();
+    CheckDevice();
+    if (!input_.reverified) {
+      Suspect("NOT_REVERIFIED", "there was no time to check the output again after the rounds");
+    }
+    if (input_.grouped) Inform("GROUPED");
+    return std::move(judgement_);
+  }
+
+ private:
+  void Add(v1::Verdict verdict, const std::string& reason, const std::string& why) {
+    judgement_.verdict = std::max(judgement_.verdict, verdict);
+    judgement_.reasons.push_back(reason);
+    if (!judgement_.explanation.empty()) judgement_.explanation += "; ";
+    judgement_.explanation += why;
+  }
+  void Suspect(const std::string& reason, const std::string& why) {
+    Add(v1::VERDICT_SUSPECT, reason, why);
+  }
+  void Inform(const std::string& reason) { judgement_.reasons.push_back(reason); }
+
+  void CheckRates() {
+    const v1::Throughput& rates = input_.rates;
+    if (rates.peak_flops_ratio() > kImpossibleFlops) {
+      Add(v1::VERDICT_INVALID, "FASTER_THAN_PEAK",
+          Format("%.0f %% of the device's peak arithmetic rate is impossible",
+                 100 * rates.peak_flops_ratio()));
+    }
+    // Results may stay in the cache, so only traffic well beyond it must come from memory.
+    const bool beyond_cache =
+        input_.l2_bytes > 0 && rates.bytes() > 4.0 * static_cast<double>(input_.l2_bytes);
+    if (input_.cold && beyond_cache && rates.peak_bandwidth_ratio() > kImpossibleBandwidth) {
+      Add(v1::VERDICT_INVALID, "FASTER_THAN_PEAK",
+          Format("%.0f %% of the device's peak memory bandwidth is impossible",
+                 100 * rates.peak_bandwidth_ratio()));
+    }
+  }
+
+  void CheckRounds() {
+    const auto medians = record_.Medians();
+    const int rounds = static_cast<int>(medians.size());
+    if (rounds < kMinRounds) {
+      Suspect("FEW_ROUNDS", Format("only %.0f rounds fitted the budget; an interval needs 6",
+                                   static_cast<double>(rounds)));
+    } else if (input_.stop == StopState::kResolutionLimited) {
+      Inform("RESOLUTION_LIMITED");
+    } else if (input_.stop != StopState::kConverged) {
+      Suspect("NOT_CONVERGED",
+              Format("the interval is still +-%.1f %% after %.0f rounds, the target was +-%.1f %%",
+                     100 * IntervalRatio(medians), rounds, 100 * input_.target_ratio));
+    }
+  }
+
+  void CheckShape() {
+    const auto medians = record_.Medians();
+    const auto samples = record_.Samples();
+    const Drift drift = DriftOf(medians, input_.target_ratio);
+    if (drift.drifting) {
+      Suspect("DRIFTING",
+              Format("the times drifted by %+.1f %% during the rounds", 100 * drift.change_ratio));
+    }
+    const Modes modes = ModesOf(samples, input_.quantum_seconds);
+    if (modes.bimodal) {
+      Suspect("BIMODAL", Format("there are two modes, %.4g s (%.0f %% of the samples) and %.4g s",
+                                modes.low, 100 * modes.low_share, modes.high));
+    }
+    if (const double iqr = RelativeIqr(samples); iqr > kNoisyIqr) {
+      Suspect("NOISY", Format("the middle half of the samples spreads over %.0f %% of the median",
+                              100 * iqr));
+    }
+  }
+
+  void CheckDisturbances() {
+    const int kept = static_cast<int>(record_.Samples().size());
+    const int discarded = record_.DiscardedSamples();
+    const bool many_discarded = discarded > kTolerableDiscardShare * (kept + discarded);
+    const bool migrated = record_.FlagShare("MIGRATED") > kTolerableFlagShare;
+    const bool stolen = record_.FlagShare("STOLEN") > kTolerableFlagShare ||
+                        input_.telemetry.steal_ratio() > kTolerableSteal;
+    const bool stalled = record_.FlagShare("HOST_STALL") > kTolerableFlagShare;
+    if (record_.FlagShare("BLOCKER_TIMEOUT") > 0) {
+      Suspect("HOST_STALL", "a launch synchronised, so the queue could not be blocked");
+    } else if (stalled || (many_discarded && !migrated && !stolen)) {
+      Suspect("HOST_STALL", Format("the host kept the device waiting: %.0f of %.0f samples were "
+                                   "thrown away",
+                                   discarded, kept + discarded));
+    }
+    if (migrated) Suspect("MIGRATED", "the measuring thread was moved between cores");
+    if (stolen) {
+      Suspect("CPU_STEAL", Format("the processor ran something else in the meantime (%.1f %% "
+                                  "stolen by the hypervisor)",
+                                  100 * input_.telemetry.steal_ratio()));
+    }
+  }
+
+  void CheckDevice() {
+    for (const std::string& reason : input_.telemetry.throttle_reasons()) {
+      if (reason == "HW_THERMAL" || reason == "SW_THERMAL" || reason == "POWER_BRAKE") {
+        Suspect("THROTTLED_" + reason, "the device lowered its clock (" + reason + ")");
+      } else if (reason == "POWER_CAP") {
+        // The normal state of a large matmul: the number is true, and says what it is.
+        Inform("POWER_LIMITED");
+      }
+    }
+    if (input_.rounds_lost_to_heat && !HasThrottled()) {
+      Suspect("THROTTLED_ROUNDS", "rounds were thrown away because the device was throttled");
+    }
+    if (input_.telemetry.foreign_processes() > 0) {
+      Suspect("FOREIGN_PROCESS", Format("%.0f other process(es) computed on the device",
+                                        input_.telemetry.foreign_processes()));
+    }
+  }
+
+  bool HasThrottled() const {
+    return std::any_of(judgement_.reasons.begin(), judgement_.reasons.end(),
+                       [](const std::string& r) { return r.rfind("THROTTLED_", 0) == 0; });
+  }
+
+  const CellRecord& record_;
+  const VerdictInput& input_;
+  Judgement judgement_;
+};
+
+}  // namespace
+
+Judgement Judge(const CellRecord& record, const VerdictInput& input) {
+  return Judging(record, input).Run();
+}
+
+RoundFate FateOfRound(const v1::Telemetry& telemetry) {
+  for (const std::string& reason : telemetry.throttle_reasons()) {
+    if (reason == "HW_THERMAL" || reason == "SW_THERMAL" || reason == "POWER_BRAKE") {
+      return RoundFate::kDiscard;
+    }
+  }
+  return RoundFate::kKeep;
+}
+
+}  // namespace kbench::experiment
