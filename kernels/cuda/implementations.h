@@ -1,0 +1,15 @@
+// Every CUDA implementation of ours, one function a line of the table (table.cc). Thread-safe.
+#pragma once
+
+#include "kernels/implementation.h"
+
+namespace kbench {
+
+Implementation CudaNaiveNull();
+Implementation CudaNaiveCopy();
+Implementation CudaNaiveSum();
+Implementation CudaNaiveSoftmax();
+Implementation CudaNaiveMatmul();
+Implementation CudaNaiveAttention();
+
+}  // namespace kbench

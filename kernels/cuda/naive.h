@@ -1,0 +1,36 @@
+// cuda/naive: what the plain kernels share. Simple code that is right for every size, with 64-bit
+// indices; no tensor cores. Host code.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/device_instance.h"
+
+namespace kbench::cuda {
+
+// The table line of a cuda/naive kernel.
+inline Implementation NaiveImplementation(
+    std::string kernel, std::string summary, std::vector<DType> dtypes,
+    CreateResult (*create)(const Problem&, const OperandPointers&, const DeviceContext&),
+    std::optional<std::string> (*unsupported)(const Problem&) = nullptr) {
+  Implementation implementation;
+  implementation.name = "cuda/naive";
+  implementation.family = "cuda";
+  implementation.kernel = std::move(kernel);
+  implementation.summary = std::move(summary);
+  implementation.dtypes = std::move(dtypes);
+  // The best variant of its family as long as it is the only one.
+  implementation.default_choice = true;
+  implementation.unsupported = unsupported;
+  implementation.create = create;
+  return implementation;
+}
+
+inline CreateResult UnsupportedDType(DType dtype) {
+  return ImplementationError{ImplementationError::Kind::kUnsupported,
+                             std::string("cuda/naive has no kernel in ") + Info(dtype).name, 0};
+}
+
+}  // namespace kbench::cuda
