@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# All checks and tests, as CI runs them: installs what is missing, builds everything that compiles without a GPU, stops at the first red.
+#
+#   tests/run.sh [STEP...]     steps, in this order: lint build unit tidy sanitizers python (default: all)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=deploy/lib.sh
+source deploy/lib.sh
+
+steps=("$@")
+((${#steps[@]})) || steps=(lint build unit tidy sanitizers python)
+for name in "${steps[@]}"; do
+  [[ " lint build unit tidy sanitizers python " == *" $name "* ]] || {
+    echo "run.sh: unknown step '$name'; the steps are: lint build unit tidy sanitizers python" >&2
+    exit 2
+  }
+done
+
+jobs=$(nproc)
+closing=()  # the last lines of each ctest run, repeated at the end
+export PATH=$PATH:$PWD/.cache/prometheus/usr/bin
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# Nothing a test starts may meet the stack, the configuration or the data of whoever runs the tests.
+unset KBENCH_SERVER XDG_RUNTIME_DIR XDG_STATE_HOME XDG_CONFIG_HOME
+
+check_format() {
+  git ls-files -z -- '*.cc' '*.h' '*.cu' '*.cuh' | xargs -0 .venv/bin/clang-format --dry-run --Werror
+}
+
+check_shell() {
+  git ls-files -z -- '*.sh' '.ci/run' | xargs -0 shellcheck -x
+}
+
+run_lint() {
+  step "architecture" python3 tests/lint/architecture.py .
+  step "format" check_format
+  step "shell" check_shell
+}
+
+# build PRESET [OPTION...]
+build() {
+  local preset=$1
+  shift
+  quiet_step "configure $preset" cmake --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+    -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache "$@"
+  quiet_step "build $preset" cmake --build "build/$preset" --parallel "$jobs"
+}
+
+run_build() {
+  local cuda=(-DKBENCH_CUDA=OFF) nvcc
+  nvcc=$(find_nvcc "")
+  [[ -n $nvcc ]] && cuda=(-DKBENCH_CUDA=ON "-DKBENCH_NVCC=$nvcc" "-DKBENCH_CUDA_ARCHITECTURES=89;90a")
+  build ci "${cuda[@]}"
+}
+
+# unit PRESET: its ctest, with the closing line kept for the end.
+unit() {
+  local log code=0
+  log=$(mktemp)
+  ctest --test-dir "build/$1" --output-on-failure --no-tests=error --parallel "$jobs" </dev/null 2>&1 | tee "$log" || code=$?
+  closing+=("ctest $1: $(grep -E 'tests passed' "$log" || true)")
+  rm -f "$log"
+  return "$code"
+}
+
+run_unit() { step "ctest ci" unit ci; }
+
+# The sources proper, without tests and CUDA: what clang-tidy finds there it finds nowhere else, and it has to end in minutes.
+tidy() {
+  git ls-files -- 'proto/*.cc' 'kernels/*.cc' 'worker/*.cc' 'server/*.cc' 'client/*.cc' |
+    xargs -P "$jobs" -n 4 clang-tidy --quiet -p build/ci
+}
+
+run_tidy() { quiet_step "clang-tidy" tidy; }
+
+# gRPC's own libraries are built without sanitizers, so these builds leave out what links them: all pure code, the store, the engine,
+# the runners and what drives them remain.
+run_sanitizers() {
+  build asan -DKBENCH_SANITIZE=address,undefined -DKBENCH_WITH_GRPC=OFF -DKBENCH_CUDA=OFF
+  step "ctest asan (with ubsan)" unit asan
+  build tsan -DKBENCH_CUDA=OFF
+  step "ctest tsan" unit tsan
+}
+
+run_python() {
+  step "pytest" env KBENCH_BIN="$PWD/build/ci/bin" PYTHONDONTWRITEBYTECODE=1 \
+    .venv/bin/python -m pytest -p no:cacheprovider -q tests </dev/null
+}
+
+SECONDS=0
+step "set-up" ./deploy/setup.sh test
+for name in "${steps[@]}"; do
+  "run_$name"
+done
+echo "== all steps took $SECONDS s"
+((${#closing[@]} == 0)) || printf '%s\n' "${closing[@]}"
