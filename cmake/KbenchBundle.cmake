@@ -27,3 +27,23 @@ add_custom_target(bundle
           ${CMAKE_BINARY_DIR}/${kbench_bundle_name}.tar.xz
   DEPENDS ${shipped_here}
   USES_TERMINAL VERBATIM)
+
+get_property(kbench_gpu_tests GLOBAL PROPERTY KBENCH_GPU_TESTS)
+foreach(target kbench-runner-fixtures kbench-runner-cuda-fixtures)
+  if(TARGET ${target})
+    list(APPEND kbench_gpu_tests ${target})
+  endif()
+endforeach()
+if(KBENCH_HAVE_CUDA AND kbench_gpu_tests)
+  # Unpacked over the bundle: tests/ beside its bin/ and lib/.
+  set_target_properties(${kbench_gpu_tests} PROPERTIES INSTALL_RPATH "$ORIGIN/../bin;$ORIGIN/../lib;/usr/local/cuda/lib64")
+  install(TARGETS ${kbench_gpu_tests} RUNTIME DESTINATION tests COMPONENT gpu-tests EXCLUDE_FROM_ALL)
+  add_custom_target(gpu-tests
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/gpu-tests
+    COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --component gpu-tests --strip
+            --prefix ${CMAKE_BINARY_DIR}/gpu-tests/${kbench_bundle_name}
+    COMMAND ${CMAKE_COMMAND} -E chdir ${CMAKE_BINARY_DIR}/gpu-tests ${CMAKE_COMMAND} -E tar cJf
+            ${CMAKE_BINARY_DIR}/kbench-gpu-tests-${PROJECT_VERSION}-${kbench_platform}.tar.xz ${kbench_bundle_name}
+    DEPENDS ${kbench_gpu_tests}
+    VERBATIM)
+endif()

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Every cell of the manifest that holds on this GPU must come back with its outcome, and verified where that is OK. Prints a table; exit code 1
+if any cell does not.
+
+    check_cells.py CLIENT MANIFEST CAPABILITY DEVICE
+"""
+import sys
+import time
+
+import cells
+
+ROW = "{:<10} {:<5} {:<30} {:<12} {:<14} {:>11} {:>10} {:<8} {:>5}"
+
+
+def check(client, row, device):
+    """Runs one row; returns (passed, the printed line, a remark)."""
+    start = time.monotonic()
+    name = (row["kernel"], row["dtype"], row["size"], row["implementation"])
+    code, results, errors = cells.submit(client, *name[:3], "--impl", name[3], "--device", device, "--quick")
+    seconds = f"{time.monotonic() - start:.1f}"
+    mine = [result for result in results if result.get("implementation") == name[3]]
+    if len(mine) != 1:
+        return False, ROW.format(*name, "NO RESULT", "-", "-", "-", seconds), f"client exit code {code}: {errors}"
+    result = mine[0]
+    passed = cells.outcome(result) == row["outcome"]
+    if row["outcome"] == "OK":
+        passed = passed and cells.verified(result) and cells.median_seconds(result) > 0
+    error = result.get("verification", {}).get("relative_error", 0.0)
+    line = ROW.format(*name, cells.outcome(result), f"{cells.median_seconds(result) * 1e6:.2f} us", f"{error:.1e}",
+                      cells.verdict(result), seconds)
+    return passed, line, "" if passed else f"expected {row['outcome']}; {result.get('reason', '')}: {result.get('message', '')}"
+
+
+def main():
+    client, manifest, capability, device = sys.argv[1:5]
+    rows = cells.read_manifest(manifest)
+    mine = [row for row in rows if cells.applies(row["architectures"], capability)]
+    print(ROW.format("kernel", "dtype", "size", "impl", "outcome", "median", "error", "verdict", "s"))
+    failed = 0
+    for row in mine:
+        passed, line, remark = check(client, row, device)
+        failed += not passed
+        print(line + ("" if passed else f"\n    FAILED: {remark}"), flush=True)
+    print(f"{len(mine) - failed} passed, {failed} failed, {len(rows) - len(mine)} skipped")
+    return 1 if failed or not mine else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

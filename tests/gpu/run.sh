@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# Proves a bundle on a GPU host: unpacks it, starts its own stack apart from any other, and runs the cells of manifest.csv.
+#
+#   tests/gpu/run.sh BUNDLE [--device NAME] [--tests GPU_TESTS_TAR] [--compare-torch]
+#
+#   BUNDLE          kbench-<version>-linux-x86_64.tar.xz     (cmake --build build/release --target bundle)
+#   --tests TAR     kbench-gpu-tests-<version>-...tar.xz     (cmake --build build/ci --target gpu-tests): also runs the GPU test programs and the
+#                   misbehaving kernels of fixtures.csv
+#   --compare-torch also times the same product through torch (skipped with a word where torch cannot be imported)
+#
+# Needs bash, tar, xz, python3, nvidia-smi and cuBLAS. Logs are left in $OUT where that is set. Exits 1 if anything is not as it must be.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+usage() {
+  echo "run.sh: $1" >&2
+  echo "usage: tests/gpu/run.sh BUNDLE [--device NAME] [--tests GPU_TESTS_TAR] [--compare-torch]" >&2
+  exit 2
+}
+
+bundle="" tests="" device="gpu0" compare_torch=no
+while (($#)); do
+  case $1 in
+    --tests) tests=${2:?--tests needs a file} && shift ;;
+    --device) device=${2:?--device needs a name} && shift ;;
+    --compare-torch) compare_torch=yes ;;
+    -*) usage "unknown option $1" ;;
+    *) bundle=$1 ;;
+  esac
+  shift
+done
+[[ -f $bundle ]] || usage "no such bundle: '$bundle'"
+[[ -z $tests || -f $tests ]] || usage "no such file: '$tests'"
+capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1) || usage "nvidia-smi finds no GPU here"
+
+home=$(mktemp -d "${TMPDIR:-/tmp}/kbench-gpu.XXXXXX")
+export XDG_RUNTIME_DIR=$home/run XDG_STATE_HOME=$home/state XDG_CONFIG_HOME=$home/config
+mkdir -m 700 "$XDG_RUNTIME_DIR" "$XDG_STATE_HOME" "$XDG_CONFIG_HOME"
+unset KBENCH_SERVER
+client="" children=()
+
+finish() {
+  [[ -z $client ]] || "$client" down || true
+  local child
+  for child in ${children[@]+"${children[@]}"}; do
+    kill "$child" 2>/dev/null || true
+    wait "$child" 2>/dev/null || true
+  done
+  if [[ -n ${OUT:-} ]]; then
+    (cd "$home" && find state fixtures -name '*.log' -print0 2>/dev/null | tar -czf "$OUT/kbench-logs.tar.gz" --null -T -) || true
+  fi
+  rm -rf "$home"
+}
+trap finish EXIT
+
+failed=()
+# part NAME COMMAND...: runs it and remembers whether it failed, so that one red part hides no other.
+part() {
+  local name=$1 start=$SECONDS
+  shift
+  echo "== $name"
+  "$@" || failed+=("$name")
+  echo "   $name took $((SECONDS - start)) s"
+}
+
+gpu_programs() {
+  local program code=0
+  for program in "$root"/tests/*_test; do
+    [[ -x $program ]] || continue
+    echo "-- $(basename "$program")"
+    timeout 300 "$program" --gtest_brief=1 || code=1
+  done
+  return $code
+}
+
+# A coordinator and a worker of their own, whose runner holds kernels that crash, hang and lie.
+fixtures() {
+  local address=unix:$home/fixtures/s.sock attempt
+  mkdir -p "$home/fixtures"
+  "$root/bin/kbench-server" --listen "$address" --metrics-listen 127.0.0.1:0 --data-dir "$home/fixtures/server" \
+    >"$home/fixtures/server.log" 2>&1 &
+  children+=($!)
+  "$root/bin/kbench-worker" --server "$address" --device 0 --name "$device" --data-dir "$home/fixtures/worker" \
+    --runner "$root/tests/kbench-runner-cuda-fixtures" >"$home/fixtures/worker.log" 2>&1 &
+  children+=($!)
+  export KBENCH_SERVER=$address
+  for ((attempt = 0; attempt < 100; attempt++)); do
+    "$client" devices 2>/dev/null | grep -q "$device" && break
+    sleep 0.2
+  done
+  python3 "$here/check_cells.py" "$client" "$here/fixtures.csv" "$capability" "$device"
+}
+
+tar -xJf "$bundle" -C "$home"
+[[ -z $tests ]] || tar -xJf "$tests" -C "$home"
+root=$(echo "$home"/kbench-*-linux-*)
+client=$root/bin/kbench-client
+nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader
+"$client" version
+"$client" up
+"$client" devices
+part "manifest" python3 "$here/check_cells.py" "$client" "$here/manifest.csv" "$capability" "$device"
+if [[ $compare_torch == yes ]]; then
+  if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    part "torch" python3 "$here/torch_compare.py" "$client" "$device"
+  else
+    echo "torch cannot be imported here: not compared"
+  fi
+fi
+"$client" down
+if [[ -n $tests ]]; then
+  part "test programs" gpu_programs
+  part "misbehaving kernels" fixtures
+fi
+echo "== tests/gpu took $SECONDS s; failed: ${failed[*]:-none}"
+((${#failed[@]} == 0))

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""kbench's cublas against torch.matmul, fp16 4096, in the same minutes. Torch is timed as kbench times: bursts behind a blocked stream, before
+each sample a clean flush (write 2xL2, then read 2xL2). Both are run in turns; the ratio of the two medians must be within 3 %.
+
+    torch_compare.py CLIENT DEVICE [TURNS]
+"""
+import statistics
+import sys
+
+import cells
+import torch
+
+LIMIT = 0.03
+SIZE = 4096
+SAMPLES = 16  # a burst
+BURSTS = 12
+
+
+class TorchStopwatch:
+    """Times one product on the current stream. The buffers for flushing hold 2xL2 each: one is written, the other read."""
+
+    def __init__(self):
+        device = torch.device("cuda")
+        words = 2 * torch.cuda.get_device_properties(device).L2_cache_size // 4
+        self.written = torch.empty(words, dtype=torch.int32, device=device)
+        self.read = torch.zeros(words, dtype=torch.int32, device=device)
+        self.sum = torch.zeros((), dtype=torch.int64, device=device)
+        generator = torch.Generator(device).manual_seed(1)
+        self.a = torch.randn(SIZE, SIZE, generator=generator, device=device).half()
+        self.b = torch.randn(SIZE, SIZE, generator=generator, device=device).half()
+        self.c = torch.empty(SIZE, SIZE, dtype=torch.float16, device=device)
+        self.launch()
+        self.flush()
+        torch.cuda.synchronize()
+        self.flush_seconds = self._seconds(self.flush)
+
+    def launch(self):
+        torch.matmul(self.a, self.b, out=self.c)
+
+    def flush(self):
+        self.written.zero_()
+        torch.sum(self.read, dim=0, out=self.sum)
+
+    @staticmethod
+    def _seconds(work):
+        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        work()
+        stop.record()
+        torch.cuda.synchronize()
+        return start.elapsed_time(stop) / 1e3
+
+    def burst(self):
+        """Seconds of SAMPLES samples, all queued while the stream is still blocked."""
+        events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(SAMPLES)]
+        queued = torch.cuda.Event()
+        # Long enough for the host to queue the burst (about 20 us a call), by a wide margin; cycles at 2 GHz at most.
+        torch.cuda._sleep(int(0.03 * 2e9))
+        queued.record()
+        for start, stop in events:
+            self.flush()
+            start.record()
+            self.launch()
+            stop.record()
+        if queued.query():
+            raise RuntimeError("the stream was not blocked while the burst was queued: its times would include the host's")
+        torch.cuda.synchronize()
+        return [start.elapsed_time(stop) / 1e3 for start, stop in events]
+
+    def median(self):
+        """The median of the bursts' medians; the first burst warms up."""
+        self.burst()
+        return statistics.median(statistics.median(self.burst()) for _ in range(BURSTS))
+
+
+def kbench_median(client, device):
+    code, results, errors = cells.submit(client, "matmul", "fp16", str(SIZE), "--impl", "cublas", "--device", device)
+    for result in results:
+        if result.get("implementation") == "cublas" and cells.outcome(result) == "OK":
+            return cells.median_seconds(result), cells.verdict(result)
+    raise cells.CellError(f"kbench gave no cublas result (exit code {code}): {errors or results}")
+
+
+def main():
+    client, device = sys.argv[1:3]
+    turns = int(sys.argv[3]) if len(sys.argv) > 3 else 4
+    print(f"torch {torch.__version__}, CUDA {torch.version.cuda}, {torch.cuda.get_device_name()}")
+    stopwatch = TorchStopwatch()
+    print(f"one flush takes {stopwatch.flush_seconds * 1e6:.0f} us")
+    ours, theirs = [], []
+    for turn in range(turns):
+        theirs.append(stopwatch.median())
+        seconds, word = kbench_median(client, device)
+        ours.append(seconds)
+        print(f"turn {turn}: torch {theirs[-1] * 1e6:.2f} us, kbench cublas {seconds * 1e6:.2f} us ({word})", flush=True)
+    theirs.append(stopwatch.median())
+    torch_seconds, kbench_seconds = statistics.median(theirs), statistics.median(ours)
+    ratio = kbench_seconds / torch_seconds
+    rate = 2.0 * SIZE**3
+    print(f"torch  {torch_seconds * 1e6:.2f} us  {rate / torch_seconds / 1e12:.1f} TFLOP/s")
+    print(f"kbench {kbench_seconds * 1e6:.2f} us  {rate / kbench_seconds / 1e12:.1f} TFLOP/s")
+    print(f"ratio kbench/torch {ratio:.4f}: {'within' if abs(ratio - 1) <= LIMIT else 'NOT within'} {LIMIT:.0%}")
+    return 0 if abs(ratio - 1) <= LIMIT else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
