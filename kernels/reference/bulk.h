@@ -20,6 +20,9 @@ void HalvesToFloats(const std::uint16_t* from, float* to, std::int64_t count);
 // Stored elements as the numbers they are.
 void ToDoubles(DType storage, const void* from, double* to, std::int64_t count);
 
+// The index of the first value that is NaN or infinite, or -1. Integers are always finite.
+std::int64_t FirstNotFinite(DType storage, const void* values, std::int64_t count, int threads);
+
 // The element behind `base` by `index` elements.
 const void* ElementAt(DType storage, const void* base, std::int64_t index);
 
