@@ -1,0 +1,119 @@
+// Exports the functions of NVML that the worker calls, for a machine with two GPUs. The environment
+// variable FAKE_NVML makes it ill: "hang" (the telemetry never answers), "lost" (the GPU fell off
+// the bus), "hot" (thermal slowdown), "noinit".
+#include <nvml.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#undef nvmlInit
+#define FAKE extern "C" __attribute__((visibility("default"))) nvmlReturn_t
+
+namespace {
+
+bool Ill(const char* how) {
+  const char* value = std::getenv("FAKE_NVML");
+  return value != nullptr && std::strcmp(value, how) == 0;
+}
+long Index(nvmlDevice_t device) { return reinterpret_cast<long>(device) - 1; }
+const char* const kUuids[] = {"GPU-00000000-aaaa", "GPU-11111111-bbbb"};
+
+}  // namespace
+
+FAKE nvmlInit_v2() { return Ill("noinit") ? NVML_ERROR_DRIVER_NOT_LOADED : NVML_SUCCESS; }
+extern "C" __attribute__((visibility("default"))) const char* nvmlErrorString(nvmlReturn_t error) {
+  if (error == NVML_ERROR_NOT_FOUND) return "Not Found";
+  if (error == NVML_ERROR_GPU_IS_LOST) return "GPU is lost";
+  return error == NVML_ERROR_DRIVER_NOT_LOADED ? "Driver Not Loaded" : "Invalid Argument";
+}
+FAKE nvmlSystemGetDriverVersion(char* text, unsigned size) {
+  std::snprintf(text, size, "580.1");
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 2;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
+  if (index > 1) return NVML_ERROR_INVALID_ARGUMENT;
+  *device = reinterpret_cast<nvmlDevice_t>(static_cast<long>(index) + 1);
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
+  for (unsigned i = 0; i < 2; ++i) {
+    if (std::strcmp(uuid, kUuids[i]) == 0) return nvmlDeviceGetHandleByIndex_v2(i, device);
+  }
+  return NVML_ERROR_NOT_FOUND;
+}
+FAKE nvmlDeviceGetName(nvmlDevice_t device, char* text, unsigned size) {
+  std::snprintf(text, size, "%s", Index(device) == 0 ? "NVIDIA H200" : "NVIDIA Mystery 9000");
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetUUID(nvmlDevice_t device, char* text, unsigned size) {
+  std::snprintf(text, size, "%s", kUuids[Index(device)]);
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetIndex(nvmlDevice_t device, unsigned* index) {
+  *index = static_cast<unsigned>(Index(device));
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetMemoryInfo(nvmlDevice_t, nvmlMemory_t* memory) {
+  if (Ill("hang")) sleep(30);
+  if (Ill("lost")) return NVML_ERROR_GPU_IS_LOST;
+  memory->total = 141ull << 30;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetCudaComputeCapability(nvmlDevice_t, int* major, int* minor) {
+  *major = 9;
+  *minor = 0;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetCpuAffinity(nvmlDevice_t, unsigned words, unsigned long* set) {
+  std::memset(set, 0, words * sizeof(unsigned long));
+  set[0] = ~0ul;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t, unsigned* milliwatts) {
+  *milliwatts = 700000;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetEccMode(nvmlDevice_t, nvmlEnableState_t* now, nvmlEnableState_t* pending) {
+  *now = *pending = NVML_FEATURE_ENABLED;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t* mode) {
+  *mode = Index(device) == 0 ? NVML_COMPUTEMODE_DEFAULT : NVML_COMPUTEMODE_EXCLUSIVE_PROCESS;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetNumGpuCores(nvmlDevice_t, unsigned* cores) {
+  *cores = 132 * 128;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned* megahertz) {
+  *megahertz = type == NVML_CLOCK_SM ? 1980 : 3201;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetTemperature(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned* celsius) {
+  *celsius = 41;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetPowerUsage(nvmlDevice_t, unsigned* milliwatts) {
+  *milliwatts = 250000;
+  return NVML_SUCCESS;
+}
+// An older driver: only the former name of the function exists.
+FAKE nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t, unsigned long long* reasons) {
+  *reasons =
+      Ill("hot") ? nvmlClocksThrottleReasonHwThermalSlowdown : nvmlClocksEventReasonSwPowerCap;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t, unsigned* count,
+                                             nvmlProcessInfo_t* infos) {
+  *count = 2;
+  infos[0].pid = 100;
+  infos[1].pid = 200;
+  return NVML_SUCCESS;
+}

@@ -1,0 +1,106 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "worker/device/device.h"
+
+namespace kbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class GpuDevice : public testing::Test {
+ protected:
+  void TearDown() override { unsetenv("FAKE_NVML"); }
+  static absl::StatusOr<OpenedDevice> Open(const std::string& spec) {
+    return OpenDevice(spec, KBENCH_FAKE_NVML);
+  }
+};
+
+TEST_F(GpuDevice, IdentityByIndex) {
+  const auto opened = Open("0");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const DeviceFacts& facts = opened->facts;
+  EXPECT_EQ(facts.device.model(), "NVIDIA H200");
+  EXPECT_EQ(facts.device.uuid(), "GPU-00000000-aaaa");
+  EXPECT_EQ(facts.device.architecture(), "sm_90");
+  EXPECT_EQ(facts.device.driver(), "580.1");
+  EXPECT_EQ(facts.device.memory_bytes(), 141ll << 30);
+  EXPECT_EQ(facts.device.cores(), 132);
+  EXPECT_EQ(facts.device.peak_flops().at("fp16"), 989e12);
+  EXPECT_EQ(facts.device.settings().at("power_limit_watts"), "700");
+  EXPECT_EQ(facts.device.settings().at("ecc"), "on");
+  EXPECT_EQ(facts.default_name, "gpu0");
+  EXPECT_EQ(facts.runner_env.at("CUDA_VISIBLE_DEVICES"), "GPU-00000000-aaaa");
+  EXPECT_FALSE(facts.cpus.empty());
+  EXPECT_FALSE(facts.exclusive);
+}
+
+TEST_F(GpuDevice, UnknownModelHasNoInventedPeaks) {
+  const auto opened = Open("GPU-11111111-bbbb");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(opened->facts.device.peak_flops().empty());
+  EXPECT_EQ(opened->facts.device.peak_bandwidth(), 0);
+  EXPECT_TRUE(opened->facts.exclusive);
+}
+
+TEST_F(GpuDevice, ErrorsNameWhatExists) {
+  for (const char* spec : {"7", "GPU-99999999-zzzz"}) {
+    const auto opened = Open(spec);
+    ASSERT_FALSE(opened.ok());
+    const std::string message(opened.status().message());
+    EXPECT_THAT(message, HasSubstr(std::string("no GPU ") + spec));
+    EXPECT_THAT(message, HasSubstr("0: NVIDIA H200, GPU-00000000-aaaa"));
+    EXPECT_EQ(message.find('\n'), std::string::npos);
+  }
+}
+
+TEST_F(GpuDevice, NoDriverSaysWhatToDo) {
+  const auto opened = OpenDevice("0", "libnvidia-ml-that-is-not-there.so");
+  ASSERT_FALSE(opened.ok());
+  EXPECT_THAT(std::string(opened.status().message()), HasSubstr("--device cpu"));
+  setenv("FAKE_NVML", "noinit", 1);
+  EXPECT_THAT(std::string(Open("0").status().message()), HasSubstr("Driver Not Loaded"));
+}
+
+TEST_F(GpuDevice, UnknownSpecIsRefused) {
+  for (const char* spec : {"", "gpu0", "-1", "cpux", "0x1", "99999"}) {
+    EXPECT_EQ(OpenDevice(spec).status().code(), absl::StatusCode::kInvalidArgument) << spec;
+  }
+}
+
+TEST_F(GpuDevice, TelemetryCountsForeignProcesses) {
+  const auto opened = Open("0");
+  ASSERT_TRUE(opened.ok());
+  DeviceMonitor& monitor = *opened->monitor;
+  monitor.SetOwnProcesses({100});
+  monitor.Begin();
+  const auto telemetry = monitor.End();
+  EXPECT_EQ(telemetry.sm_clock_hertz(), 1980e6);
+  EXPECT_EQ(telemetry.memory_clock_hertz(), 3201e6);
+  EXPECT_EQ(telemetry.temperature_celsius(), 41);
+  EXPECT_EQ(telemetry.power_watts(), 250);
+  EXPECT_THAT(telemetry.throttle_reasons(), ElementsAre("POWER_CAP"));
+  EXPECT_EQ(telemetry.foreign_processes(), 1);
+  // Process ids of another namespace: two listed, two of ours.
+  monitor.SetOwnProcesses({1, 2});
+  EXPECT_EQ(monitor.Now().foreign_processes(), 0);
+  setenv("FAKE_NVML", "hot", 1);
+  EXPECT_THAT(monitor.Now().throttle_reasons(), ElementsAre("HW_THERMAL"));
+}
+
+TEST_F(GpuDevice, ASickDriverCostsADeadlineNotTheWorker) {
+  const auto opened = Open("0");
+  ASSERT_TRUE(opened.ok());
+  EXPECT_TRUE(opened->monitor->Check().ok());
+  setenv("FAKE_NVML", "lost", 1);
+  EXPECT_THAT(std::string(opened->monitor->Check().message()), HasSubstr("GPU is lost"));
+  setenv("FAKE_NVML", "hang", 1);
+  EXPECT_THAT(std::string(opened->monitor->Check().message()), HasSubstr("does not answer"));
+}
+
+}  // namespace
+}  // namespace kbench

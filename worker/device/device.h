@@ -1,0 +1,57 @@
+// The one device a worker owns: what it is, how its runners are pinned, and what it says while
+// they run. OpenDevice() is called once from main(); the monitor is used by the case thread and the
+// heartbeat, and is thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kbench/v1/device.pb.h"
+#include "kbench/v1/result.pb.h"
+
+namespace kbench {
+
+struct DeviceFacts {
+  // Identity, memory, peaks, settings; no name, worker or implementations yet.
+  v1::Device device;
+  std::string default_name;  // "cpu", "gpu0"
+  // One file name part for each thing that must be locked: "GPU-...", or "cpu0", "cpu1", ...
+  std::vector<std::string> lock_keys;
+  std::string key;  // stable over restarts, unique on this host: "GPU-<uuid>", "cpu:0-3"
+  // Where runners may run; empty: anywhere.
+  std::vector<int> cpus;
+  std::map<std::string, std::string> runner_env;
+  // EXCLUSIVE_PROCESS: only one process may hold a context.
+  bool exclusive = false;
+};
+
+class DeviceMonitor {
+ public:
+  virtual ~DeviceMonitor() = default;
+  // The device's state now, for a heartbeat.
+  virtual v1::Telemetry Now() = 0;
+  // Watches from Begin() to End(): mean clocks and power, hottest temperature, all throttle
+  // reasons.
+  virtual void Begin() = 0;
+  virtual v1::Telemetry End() = 0;
+  // OK when the device answers; UNAVAILABLE when it does not within its deadline.
+  virtual absl::Status Check() = 0;
+  // Processes that may compute on the device.
+  virtual void SetOwnProcesses(const std::vector<int>& pids) = 0;
+};
+
+struct OpenedDevice {
+  DeviceFacts facts;
+  std::unique_ptr<DeviceMonitor> monitor;
+};
+
+// `spec`: cpu, cpu:0-3, a GPU's index, GPU-<uuid>, MIG-<uuid>. Errors are one line that names what
+// exists. `nvml` is the driver's management library.
+absl::StatusOr<OpenedDevice> OpenDevice(const std::string& spec,
+                                        const std::string& nvml = "libnvidia-ml.so.1");
+
+}  // namespace kbench
