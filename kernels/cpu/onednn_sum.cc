@@ -28,17 +28,16 @@ struct Plan {
   }
 };
 
-// Whole rows, then what is left over as one short row, then their sums the same way.
+// Whole rows, the last of them longer by what is left over, and then their sums the same way.
 void Describe(std::int64_t n, const float* x, float* y, Plan& plan) {
-  while (n > kRow) {
-    const std::int64_t rows = n / kRow;
+  while (n >= 2 * kRow) {
+    const std::int64_t sums = n / kRow;
     const std::int64_t rest = n % kRow;
-    const std::int64_t sums = rows + (rest > 0 ? 1 : 0);
-    const float* from = x;
+    const std::int64_t rows = rest == 0 ? sums : sums - 1;
     auto* to = plan.partial_sums.emplace_back(4 * sums).as<float>();
     plan.scratch_bytes += 4 * sums;
-    plan.RowSums(rows, kRow, from, to);
-    if (rest > 0) plan.RowSums(1, rest, from + rows * kRow, to + rows);
+    plan.RowSums(rows, kRow, x, to);
+    if (rest > 0) plan.RowSums(1, kRow + rest, x + rows * kRow, to + rows);
     x = to;
     n = sums;
   }
@@ -46,6 +45,7 @@ void Describe(std::int64_t n, const float* x, float* y, Plan& plan) {
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {
+  if (problem.shape["n"] == 1) return "oneDNN reduces at least 2 elements, not 1";
   return OnednnUnsupported([&]() -> dnnl::primitive_desc_base {
     return OnednnRowSums(1, std::min(kRow, problem.shape["n"]));
   });

@@ -95,7 +95,9 @@ class GpuTest : public ::testing::Test {
 class CudaImplementation : public GpuTest, public ::testing::WithParamInterface<Cell> {};
 
 void GpuTest::CheckProblem(const Implementation& implementation, const Problem& problem) {
-  if (implementation.unsupported != nullptr) ASSERT_FALSE(implementation.unsupported(problem));
+  if (implementation.unsupported != nullptr) {
+    ASSERT_FALSE(implementation.unsupported(problem));
+  }
   HostOperands operands(problem);
   DeviceOperands device(operands);
   auto instance = implementation.create(problem, device.pointers(), {1, stream_});
