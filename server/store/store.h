@@ -1,7 +1,10 @@
-// The store: jobs, cases, events, results and artifacts, durable before any call returns (or its
-// callback runs). Interface with one back end today (sqlite); postgres comes beside it.
+// The store: jobs, cases, events, results and artifacts, durable before a callback of Commit runs.
+// Interface with one back end today (sqlite.h); postgres comes beside it and must pass the same
+// tests (tests/server/store/conformance.h).
 // Thread-safe. Writes that are enqueued together share one commit (group commit), in the order they
-// were enqueued.
+// were enqueued; each batch is all or nothing, and one that fails takes no other with it.
+//
+// Times are seconds since the epoch on the coordinator's clock; the scheduler's `now` is the same.
 #pragma once
 
 #include <cstdint>
@@ -9,46 +12,44 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kbench/v1/job.pb.h"
 #include "kbench/v1/result.pb.h"
-#include "server/scheduler/scheduler.h"
+#include "server/scheduler/types.h"
 
 namespace kbench::store {
 
 struct NewJob {
-  kbench::v1::Job job;  // with name, spec, owner, create_time, cases
-  std::string request_id;
+  kbench::v1::Job job;         // name, spec (with canonical shapes), owner, create_time
+  std::string request_id;      // empty: none
   std::string request_digest;  // of the body: tells a retry from a reuse
-  scheduler::JobEntry entry;
+  scheduler::JobEntry entry;   // its `order` counts up from Restored::next_order
 };
 
-// One event of a job, to be numbered by the store.
+// One event of a job, to be numbered by the store. The results of a case and the content of `final`
+// are not stored twice: ReadEvents puts them back.
 struct NewEvent {
   std::string job;
   kbench::v1::JobEvent event;
 };
 
-// Everything one step of the coordinator changes, in one transaction.
+// Everything one step of the coordinator changes, in one transaction. Applied in this order.
 struct Batch {
   std::vector<NewJob> new_jobs;
   std::vector<scheduler::CaseTransition> cases;
   std::vector<scheduler::JobTransition> jobs;
-  // Documents of jobs that changed: what GetJob returns (states, times, reasons); results are kept
-  // apart.
-  std::vector<kbench::v1::Job> documents;
+  std::vector<kbench::v1::Result> results;      // with name, job and create_time
+  std::vector<kbench::v1::Artifact> artifacts;  // with full names: artifacts/<job id>-<case>-<file>
   std::vector<NewEvent> events;
-  std::vector<kbench::v1::Result> results;
-  std::vector<kbench::v1::Artifact> artifacts;  // with full names
 };
 
 // Called on the writer's thread once the batch is durable (or has failed: then nothing of it is),
-// with the events as numbered.
-using Committed =
-    std::function<void(const absl::Status&, const std::vector<kbench::v1::JobEvent>&)>;
+// with the sequence numbers of its events in their order. Must not block on the store.
+using Committed = std::function<void(const absl::Status&, const std::vector<std::int64_t>&)>;
 
 struct JobFilter {
   int page_size = 50;
@@ -63,6 +64,21 @@ struct ResultFilter {
   std::string job, kernel, dtype, shape, implementation, device;
 };
 
+struct JobPage {
+  std::vector<kbench::v1::Job> jobs;
+  std::string next_page_token;
+};
+
+struct ResultPage {
+  std::vector<kbench::v1::Result> results;
+  std::string next_page_token;
+};
+
+struct Request {
+  std::string job;
+  std::string digest;
+};
+
 struct Restored {
   std::vector<scheduler::JobEntry> jobs;  // not ended
   std::int64_t next_epoch = 1;
@@ -73,28 +89,34 @@ class Store {
  public:
   virtual ~Store() = default;
 
+  // ALREADY_EXISTS when a name or a request id is taken, NOT_FOUND when a job is unknown.
   virtual void Commit(Batch batch, Committed done) = 0;
 
-  // The job that a request id made, with the digest of its body.
-  virtual absl::StatusOr<std::optional<std::pair<std::string, std::string>>> FindRequest(
-      const std::string& request_id) = 0;
-  // NOT_FOUND names the job. `with_results` fills the cases' results.
+  // The job that a request id made.
+  virtual absl::StatusOr<std::optional<Request>> FindRequest(const std::string& request_id) = 0;
+  // One consistent state: cases and last_sequence belong together. NOT_FOUND names the job.
+  // queue_position is the coordinator's to fill.
   virtual absl::StatusOr<kbench::v1::Job> GetJob(const std::string& name, bool with_results) = 0;
-  virtual absl::StatusOr<std::pair<std::vector<kbench::v1::Job>, std::string>> ListJobs(
-      const JobFilter& filter) = 0;
+  // Newest first, without cases; INVALID_ARGUMENT for a page token of another listing.
+  virtual absl::StatusOr<JobPage> ListJobs(const JobFilter& filter) = 0;
   virtual absl::StatusOr<std::vector<kbench::v1::JobEvent>> ReadEvents(const std::string& job,
                                                                        std::int64_t after_sequence,
                                                                        int most) = 0;
   virtual absl::StatusOr<kbench::v1::Result> GetResult(const std::string& name) = 0;
-  virtual absl::StatusOr<std::pair<std::vector<kbench::v1::Result>, std::string>> ListResults(
-      const ResultFilter& filter) = 0;
-  // The latest result of every (kernel, implementation, dtype, shape, mode, device), for the
-  // metrics after a restart; at most `most`.
+  virtual absl::StatusOr<ResultPage> ListResults(const ResultFilter& filter) = 0;
+  // For the metrics after a restart: the latest OK result at default flush and precision of every
+  // (kernel, implementation, dtype, shape, mode, device), newest first, at most `most`.
   virtual absl::StatusOr<std::vector<kbench::v1::Result>> LatestResults(int most) = 0;
+  // Without their content. NOT_FOUND names the job.
   virtual absl::StatusOr<std::vector<kbench::v1::Artifact>> ListArtifacts(
       const std::string& job) = 0;
   virtual absl::StatusOr<kbench::v1::Artifact> GetArtifact(const std::string& name) = 0;
   virtual absl::StatusOr<Restored> Restore() = 0;
 };
+
+// Whether a result feeds the metrics and history: outcome OK, default flush, default precision.
+bool IsDefaultResult(const kbench::v1::Result& result);
+
+kbench::v1::JobState ToJobState(scheduler::State state);
 
 }  // namespace kbench::store

@@ -1,0 +1,207 @@
+#include "server/store/apply.h"
+
+#include <string>
+
+#include "proto/support/clock.h"
+#include "proto/support/error.h"
+
+namespace kbench::store {
+namespace {
+
+using kbench::v1::JobEvent;
+
+absl::Status UnknownJob(const std::string& name) {
+  return MakeError(absl::StatusCode::kNotFound, "there is no job " + name,
+                   {.reason = "JOB_NOT_FOUND"});
+}
+
+absl::StatusOr<std::int64_t> JobRow(Database& db, const std::string& name) {
+  KB_ASSIGN_OR_RETURN(Statement find, db.Prepare("SELECT id FROM jobs WHERE name = ?"));
+  KB_ASSIGN_OR_RETURN(const bool row, find.Bind(name).Step());
+  if (!row) return UnknownJob(name);
+  return find.Int(0);
+}
+
+absl::Status InsertJob(Database& db, const NewJob& job) {
+  KB_ASSIGN_OR_RETURN(
+      Statement insert,
+      db.Prepare("INSERT INTO jobs (name, owner, request_id, request_digest, spec, created_at, "
+                 "priority, line_order, device, queue_deadline) "
+                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  const std::string spec = job.job.spec().SerializeAsString();
+  insert.Bind(job.job.name()).Bind(job.job.owner());
+  if (job.request_id.empty()) {
+    insert.BindNull();
+  } else {
+    insert.Bind(job.request_id);
+  }
+  insert.Bind(job.request_digest)
+      .BindBlob(spec)
+      .Bind(static_cast<double>(ToMicros(job.job.create_time())) * 1e-6)
+      .Bind(job.entry.priority)
+      .Bind(job.entry.order)
+      .Bind(job.entry.device)
+      .Bind(job.entry.queue_deadline);
+  KB_RETURN_IF_ERROR(insert.Run());
+  const std::int64_t id = db.LastInsertId();
+  KB_ASSIGN_OR_RETURN(Statement add,
+                      db.Prepare("INSERT INTO cases (job, case_index) VALUES (?, ?)"));
+  for (int index = 0; index < job.job.spec().cases_size(); ++index) {
+    KB_RETURN_IF_ERROR(add.Bind(id).Bind(index).Run());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UpdateCase(Database& db, const scheduler::Case& item) {
+  KB_ASSIGN_OR_RETURN(
+      Statement update,
+      db.Prepare("UPDATE cases SET state = ?, attempts = ?, infra_failures = ?, worker_deaths = ?, "
+                 "open_epoch = ?, device = ?, worker = ?, reason = ?, message = ?, started_at = ?, "
+                 "ended_at = ?, lease_worker = ?, lease_boot = ?, lease_attempt = ?, "
+                 "lease_epoch = ? WHERE job = (SELECT id FROM jobs WHERE name = ?) "
+                 "AND case_index = ?"));
+  update.Bind(static_cast<int>(item.state))
+      .Bind(item.attempts)
+      .Bind(item.infra_failures)
+      .Bind(item.worker_deaths)
+      .Bind(item.open_epoch)
+      .Bind(item.device)
+      .Bind(item.worker)
+      .Bind(item.reason)
+      .Bind(item.message)
+      .Bind(item.started_at)
+      .Bind(item.ended_at);
+  if (item.lease) {
+    update.Bind(item.lease->worker_id)
+        .Bind(item.lease->boot_id)
+        .Bind(item.lease->attempt)
+        .Bind(item.lease->epoch);
+  } else {
+    update.BindNull().BindNull().BindNull().BindNull();
+  }
+  KB_RETURN_IF_ERROR(update.Bind(item.ref.job).Bind(item.ref.index).Run());
+  if (db.Changes() == 0) return UnknownJob(item.ref.job);
+  if (!item.lease) return absl::OkStatus();
+  KB_ASSIGN_OR_RETURN(
+      Statement epoch,
+      db.Prepare("UPDATE counters SET value = max(value, ?) WHERE name = 'next_epoch'"));
+  return epoch.Bind(item.lease->epoch + 1).Run();
+}
+
+absl::Status UpdateJob(Database& db, const scheduler::JobTransition& job) {
+  KB_ASSIGN_OR_RETURN(
+      Statement update,
+      db.Prepare("UPDATE jobs SET state = ?, reason = ?, message = ?, cancel_requested = ?, "
+                 "started_at = ?, ended_at = ? WHERE name = ?"));
+  KB_RETURN_IF_ERROR(update.Bind(static_cast<int>(job.state))
+                         .Bind(job.reason)
+                         .Bind(job.message)
+                         .Bind(job.cancel_requested)
+                         .Bind(job.started_at)
+                         .Bind(job.ended_at)
+                         .Bind(job.job)
+                         .Run());
+  return db.Changes() == 0 ? UnknownJob(job.job) : absl::OkStatus();
+}
+
+absl::Status InsertResult(Database& db, const kbench::v1::Result& result) {
+  KB_ASSIGN_OR_RETURN(const std::int64_t job, JobRow(db, result.job()));
+  KB_ASSIGN_OR_RETURN(
+      Statement insert,
+      db.Prepare("INSERT INTO results (name, job, case_index, kernel, implementation, dtype, "
+                 "shape, mode, device, is_default, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                 "?)"));
+  const std::string payload = result.SerializeAsString();
+  const std::string mode = result.case_().mode().empty() ? "cold" : result.case_().mode();
+  return insert.Bind(result.name())
+      .Bind(job)
+      .Bind(result.case_index())
+      .Bind(result.case_().kernel())
+      .Bind(result.implementation())
+      .Bind(result.case_().dtype())
+      .Bind(result.case_().shape())
+      .Bind(mode)
+      .Bind(result.device())
+      .Bind(IsDefaultResult(result))
+      .BindBlob(payload)
+      .Run();
+}
+
+// artifacts/<job id>-<case>-<file>
+absl::Status InsertArtifact(Database& db, const kbench::v1::Artifact& artifact) {
+  const std::string& name = artifact.name();
+  const std::size_t slash = name.find('/');
+  const std::size_t dash = name.find('-', slash);
+  if (slash == std::string::npos || dash == std::string::npos) {
+    return absl::InvalidArgumentError("not an artifact's name: " + name);
+  }
+  KB_ASSIGN_OR_RETURN(const std::int64_t job,
+                      JobRow(db, "jobs/" + name.substr(slash + 1, dash - slash - 1)));
+  KB_ASSIGN_OR_RETURN(Statement insert,
+                      db.Prepare("INSERT INTO artifacts (name, job, media_type, size_bytes, "
+                                 "content) VALUES (?, ?, ?, ?, ?)"));
+  return insert.Bind(name)
+      .Bind(job)
+      .Bind(artifact.media_type())
+      .Bind(static_cast<std::int64_t>(artifact.content().size()))
+      .BindBlob(artifact.content())
+      .Run();
+}
+
+// What the tables of cases and results hold already is left out.
+std::string SlimPayload(const NewEvent& event, std::int64_t sequence) {
+  JobEvent slim;
+  slim.set_sequence(sequence);
+  *slim.mutable_time() = event.event.time();
+  if (event.event.has_case_changed()) {
+    kbench::v1::CaseStatus* status = slim.mutable_case_changed();
+    const kbench::v1::CaseStatus& full = event.event.case_changed();
+    status->set_index(full.index());
+    status->set_state(full.state());
+    status->set_reason(full.reason());
+    status->set_message(full.message());
+    status->set_attempt(full.attempt());
+    status->set_device(full.device());
+    status->set_worker(full.worker());
+    if (full.has_start_time()) *status->mutable_start_time() = full.start_time();
+    if (full.has_end_time()) *status->mutable_end_time() = full.end_time();
+  } else if (event.event.has_final()) {
+    slim.mutable_final();
+  } else {
+    slim = event.event;
+    slim.set_sequence(sequence);
+  }
+  return slim.SerializeAsString();
+}
+
+absl::StatusOr<std::int64_t> InsertEvent(Database& db, const NewEvent& event) {
+  KB_ASSIGN_OR_RETURN(const std::int64_t job, JobRow(db, event.job));
+  KB_ASSIGN_OR_RETURN(Statement next,
+                      db.Prepare("UPDATE jobs SET last_sequence = last_sequence + 1 WHERE id = ?"));
+  KB_RETURN_IF_ERROR(next.Bind(job).Run());
+  KB_ASSIGN_OR_RETURN(Statement read, db.Prepare("SELECT last_sequence FROM jobs WHERE id = ?"));
+  KB_RETURN_IF_ERROR(read.Bind(job).Step().status());
+  const std::int64_t sequence = read.Int(0);
+  const std::string payload = SlimPayload(event, sequence);
+  KB_ASSIGN_OR_RETURN(Statement insert,
+                      db.Prepare("INSERT INTO events (job, sequence, payload) VALUES (?, ?, ?)"));
+  KB_RETURN_IF_ERROR(insert.Bind(job).Bind(sequence).BindBlob(payload).Run());
+  return sequence;
+}
+
+}  // namespace
+
+absl::Status Apply(Database& db, const Batch& batch, std::vector<std::int64_t>& sequences) {
+  for (const NewJob& job : batch.new_jobs) KB_RETURN_IF_ERROR(InsertJob(db, job));
+  for (const auto& item : batch.cases) KB_RETURN_IF_ERROR(UpdateCase(db, item.state));
+  for (const auto& job : batch.jobs) KB_RETURN_IF_ERROR(UpdateJob(db, job));
+  for (const auto& result : batch.results) KB_RETURN_IF_ERROR(InsertResult(db, result));
+  for (const auto& artifact : batch.artifacts) KB_RETURN_IF_ERROR(InsertArtifact(db, artifact));
+  for (const NewEvent& event : batch.events) {
+    KB_ASSIGN_OR_RETURN(const std::int64_t sequence, InsertEvent(db, event));
+    sequences.push_back(sequence);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace kbench::store

@@ -1,0 +1,239 @@
+#include "server/store/read_jobs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "proto/support/clock.h"
+#include "proto/support/error.h"
+#include "server/store/page_token.h"
+#include "server/store/read_results.h"
+
+namespace kbench::store {
+namespace {
+
+using kbench::v1::CaseStatus;
+using kbench::v1::Job;
+using kbench::v1::JobEvent;
+using scheduler::State;
+
+constexpr int kMostJobs = 1000;
+constexpr std::size_t kMostPageBytes = 8u << 20;
+
+google::protobuf::Timestamp Time(double seconds) {
+  return ToTimestamp(std::llround(seconds * 1e6));
+}
+
+bool ParseBlob(std::string_view bytes, google::protobuf::MessageLite* message) {
+  return message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+absl::Status Damaged(const std::string& what) {
+  return MakeError(absl::StatusCode::kDataLoss, "the store holds an unreadable " + what,
+                   {.reason = "STORE_DAMAGED"});
+}
+
+#define KB_JOB_COLUMNS                                                                \
+  "id, name, owner, spec, created_at, state, reason, message, started_at, ended_at, " \
+  "last_sequence, (SELECT count(*) FROM cases WHERE cases.job = jobs.id AND cases.state > 1)"
+
+absl::Status FillJob(const Statement& row, Job& job) {
+  const auto state = static_cast<State>(row.Int(5));
+  job.set_name(row.Text(1));
+  job.set_owner(row.Text(2));
+  if (!ParseBlob(row.Blob(3), job.mutable_spec())) return Damaged("job " + job.name());
+  *job.mutable_create_time() = Time(row.Double(4));
+  job.set_state(ToJobState(state));
+  job.set_reason(row.Text(6));
+  job.set_message(row.Text(7));
+  if (row.Double(8) > 0) *job.mutable_start_time() = Time(row.Double(8));
+  if (row.Double(9) > 0) *job.mutable_end_time() = Time(row.Double(9));
+  job.set_last_sequence(row.Int(10));
+  job.set_cases_done(static_cast<int>(row.Int(11)));
+  return absl::OkStatus();
+}
+
+absl::Status FillCases(Database& db, std::int64_t job_row, bool with_results, Job& job) {
+  KB_ASSIGN_OR_RETURN(
+      Statement rows,
+      db.Prepare("SELECT case_index, state, reason, message, attempts, device, worker, started_at, "
+                 "ended_at FROM cases WHERE job = ? ORDER BY case_index"));
+  rows.Bind(job_row);
+  for (;;) {
+    KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
+    if (!more) return absl::OkStatus();
+    const auto state = static_cast<State>(rows.Int(1));
+    const int index = static_cast<int>(rows.Int(0));
+    CaseStatus& item = *job.add_cases();
+    item.set_index(index);
+    if (index < job.spec().cases_size()) *item.mutable_spec() = job.spec().cases(index);
+    item.set_state(ToJobState(state));
+    item.set_reason(rows.Text(2));
+    item.set_message(rows.Text(3));
+    item.set_attempt(static_cast<int>(rows.Int(4)));
+    item.set_device(rows.Text(5));
+    item.set_worker(rows.Text(6));
+    if (rows.Double(7) > 0) *item.mutable_start_time() = Time(rows.Double(7));
+    if (rows.Double(8) > 0) *item.mutable_end_time() = Time(rows.Double(8));
+    if (with_results && scheduler::IsFinal(state)) {
+      KB_RETURN_IF_ERROR(ReadCaseResults(db, job_row, index, item));
+    }
+  }
+}
+
+absl::StatusOr<std::int64_t> FindJobRow(Database& db, const std::string& name, Job& job) {
+  KB_ASSIGN_OR_RETURN(Statement row,
+                      db.Prepare("SELECT " KB_JOB_COLUMNS " FROM jobs WHERE name = ?"));
+  KB_ASSIGN_OR_RETURN(const bool found, row.Bind(name).Step());
+  if (!found) {
+    return MakeError(absl::StatusCode::kNotFound, "there is no job " + name,
+                     {.reason = "JOB_NOT_FOUND", .metadata = {{"job", name}}});
+  }
+  KB_RETURN_IF_ERROR(FillJob(row, job));
+  return row.Int(0);
+}
+
+// Puts back what the event's row left out.
+absl::Status Complete(Database& db, std::int64_t job_row, const Job& job, JobEvent& event) {
+  if (event.has_final()) {
+    KB_ASSIGN_OR_RETURN(*event.mutable_final(), ReadJob(db, job.name(), true));
+    return absl::OkStatus();
+  }
+  if (!event.has_case_changed()) return absl::OkStatus();
+  CaseStatus& item = *event.mutable_case_changed();
+  if (item.index() < job.spec().cases_size()) *item.mutable_spec() = job.spec().cases(item.index());
+  if (item.state() == kbench::v1::JOB_STATE_QUEUED ||
+      item.state() == kbench::v1::JOB_STATE_RUNNING) {
+    return absl::OkStatus();
+  }
+  return ReadCaseResults(db, job_row, item.index(), item);
+}
+
+absl::Status RestoreCases(Database& db, std::int64_t job_row, scheduler::JobEntry& job) {
+  KB_ASSIGN_OR_RETURN(
+      Statement rows,
+      db.Prepare("SELECT case_index, state, attempts, infra_failures, worker_deaths, open_epoch, "
+                 "device, worker, reason, message, started_at, ended_at, lease_worker, lease_boot, "
+                 "lease_attempt, lease_epoch FROM cases WHERE job = ? ORDER BY case_index"));
+  rows.Bind(job_row);
+  for (;;) {
+    KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
+    if (!more) return absl::OkStatus();
+    scheduler::Case item;
+    item.ref = {job.name, static_cast<int>(rows.Int(0))};
+    item.state = static_cast<State>(rows.Int(1));
+    item.attempts = static_cast<int>(rows.Int(2));
+    item.infra_failures = static_cast<int>(rows.Int(3));
+    item.worker_deaths = static_cast<int>(rows.Int(4));
+    item.open_epoch = rows.Int(5);
+    item.device = rows.Text(6);
+    item.worker = rows.Text(7);
+    item.reason = rows.Text(8);
+    item.message = rows.Text(9);
+    item.started_at = rows.Double(10);
+    item.ended_at = rows.Double(11);
+    if (!rows.IsNull(12)) {
+      item.lease.emplace();
+      item.lease->worker_id = rows.Text(12);
+      item.lease->boot_id = rows.Text(13);
+      item.lease->attempt = static_cast<int>(rows.Int(14));
+      item.lease->epoch = rows.Int(15);
+    }
+    job.cases.push_back(std::move(item));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Request>> ReadRequest(Database& db, const std::string& request_id) {
+  KB_ASSIGN_OR_RETURN(Statement row,
+                      db.Prepare("SELECT name, request_digest FROM jobs WHERE request_id = ?"));
+  KB_ASSIGN_OR_RETURN(const bool found, row.Bind(request_id).Step());
+  if (!found) return std::optional<Request>();
+  return std::optional<Request>({row.Text(0), row.Text(1)});
+}
+
+absl::StatusOr<Job> ReadJob(Database& db, const std::string& name, bool with_results) {
+  Job job;
+  KB_ASSIGN_OR_RETURN(const std::int64_t row, FindJobRow(db, name, job));
+  KB_RETURN_IF_ERROR(FillCases(db, row, with_results, job));
+  return job;
+}
+
+absl::StatusOr<JobPage> ReadJobs(Database& db, const JobFilter& filter) {
+  const std::string key = std::to_string(filter.state) + "/" + filter.owner;
+  KB_ASSIGN_OR_RETURN(const std::int64_t before, ReadPageToken(filter.page_token, key));
+  KB_ASSIGN_OR_RETURN(
+      Statement rows,
+      db.Prepare("SELECT " KB_JOB_COLUMNS
+                 " FROM jobs WHERE id < ? AND (? < 0 OR state = ?) AND (? = '' OR owner = ?) "
+                 "ORDER BY id DESC"));
+  const int state = static_cast<int>(filter.state) - 1;
+  rows.Bind(before).Bind(state).Bind(state).Bind(filter.owner).Bind(filter.owner);
+  const auto size = static_cast<std::size_t>(std::clamp(filter.page_size, 1, kMostJobs));
+  JobPage page;
+  std::size_t bytes = 0;
+  std::int64_t last = 0;
+  for (;;) {
+    KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
+    if (!more) return page;
+    if (page.jobs.size() == size || bytes > kMostPageBytes) {
+      page.next_page_token = MakePageToken(last, key);
+      return page;
+    }
+    KB_RETURN_IF_ERROR(FillJob(rows, page.jobs.emplace_back()));
+    bytes += page.jobs.back().ByteSizeLong();
+    last = rows.Int(0);
+  }
+}
+
+absl::StatusOr<std::vector<JobEvent>> ReadJobEvents(Database& db, const std::string& job,
+                                                    std::int64_t after, int most) {
+  Job head;
+  KB_ASSIGN_OR_RETURN(const std::int64_t job_row, FindJobRow(db, job, head));
+  std::vector<JobEvent> events;
+  {
+    KB_ASSIGN_OR_RETURN(Statement rows,
+                        db.Prepare("SELECT payload FROM events WHERE job = ? AND sequence > ? "
+                                   "ORDER BY sequence LIMIT ?"));
+    rows.Bind(job_row).Bind(after).Bind(most);
+    for (;;) {
+      KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
+      if (!more) break;
+      if (!ParseBlob(rows.Blob(0), &events.emplace_back())) return Damaged("event of " + job);
+    }
+  }
+  for (JobEvent& event : events) KB_RETURN_IF_ERROR(Complete(db, job_row, head, event));
+  return events;
+}
+
+absl::StatusOr<Restored> ReadForRestore(Database& db) {
+  Restored restored;
+  KB_ASSIGN_OR_RETURN(restored.next_epoch,
+                      db.QueryInt("SELECT value FROM counters WHERE name = 'next_epoch'"));
+  KB_ASSIGN_OR_RETURN(restored.next_order,
+                      db.QueryInt("SELECT coalesce(max(line_order), 0) + 1 FROM jobs"));
+  KB_ASSIGN_OR_RETURN(
+      Statement rows,
+      db.Prepare("SELECT id, name, priority, line_order, device, queue_deadline, state, reason, "
+                 "message, cancel_requested, started_at, ended_at FROM jobs WHERE state <= 1 "
+                 "ORDER BY id"));
+  for (;;) {
+    KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
+    if (!more) return restored;
+    scheduler::JobEntry& job = restored.jobs.emplace_back();
+    job.name = rows.Text(1);
+    job.priority = static_cast<int>(rows.Int(2));
+    job.order = rows.Int(3);
+    job.device = rows.Text(4);
+    job.queue_deadline = rows.Double(5);
+    job.state = static_cast<State>(rows.Int(6));
+    job.reason = rows.Text(7);
+    job.message = rows.Text(8);
+    job.cancel_requested = rows.Int(9) != 0;
+    job.started_at = rows.Double(10);
+    job.ended_at = rows.Double(11);
+    KB_RETURN_IF_ERROR(RestoreCases(db, rows.Int(0), job));
+  }
+}
+
+}  // namespace kbench::store

@@ -1,0 +1,45 @@
+#include "server/store/readers.h"
+
+#include <utility>
+
+#include "proto/support/error.h"
+
+namespace kbench::store {
+
+ReaderPool::Lease::~Lease() {
+  if (db_ == nullptr) return;
+  if (db_->InTransaction()) db_->Execute("COMMIT").IgnoreError();
+  pool_->Return(std::move(db_));
+}
+
+absl::StatusOr<std::unique_ptr<ReaderPool>> ReaderPool::Open(const std::string& path, int size) {
+  auto pool = std::make_unique<ReaderPool>();
+  for (int i = 0; i < size; ++i) {
+    KB_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Access::kReadOnly));
+    pool->Return(std::move(db));
+  }
+  return pool;
+}
+
+absl::StatusOr<ReaderPool::Lease> ReaderPool::Borrow() {
+  std::unique_ptr<Database> db;
+  {
+    MutexLock lock(mutex_);
+    while (free_.empty()) freed_.Wait(mutex_);
+    db = std::move(free_.back());
+    free_.pop_back();
+  }
+  Lease lease(this, std::move(db));
+  KB_RETURN_IF_ERROR((*lease).Execute("BEGIN"));
+  return lease;
+}
+
+void ReaderPool::Return(std::unique_ptr<Database> db) {
+  {
+    MutexLock lock(mutex_);
+    free_.push_back(std::move(db));
+  }
+  freed_.NotifyOne();
+}
+
+}  // namespace kbench::store
