@@ -13,56 +13,74 @@
 namespace kbench::reference {
 namespace {
 
-constexpr int kLanes = 16;
-
-// Ten rounds on kLanes counters at once.
-KB_INLINE void PhiloxLanes(std::uint64_t seed, std::uint32_t operand, std::uint64_t block,
-                           std::uint32_t (*words)[4]) {
-  std::uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const std::uint64_t counter = block + static_cast<unsigned>(lane);
-    c0[lane] = static_cast<std::uint32_t>(counter);
-    c1[lane] = static_cast<std::uint32_t>(counter >> 32);
-    c2[lane] = operand;
-    c3[lane] = 0;
-  }
-  std::uint32_t key0 = static_cast<std::uint32_t>(seed);
-  std::uint32_t key1 = static_cast<std::uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const std::uint64_t product0 = static_cast<std::uint64_t>(kPhiloxM0) * c0[lane];
-      const std::uint64_t product1 = static_cast<std::uint64_t>(kPhiloxM1) * c2[lane];
-      c0[lane] = static_cast<std::uint32_t>(product1 >> 32) ^ c1[lane] ^ key0;
-      c1[lane] = static_cast<std::uint32_t>(product1);
-      c2[lane] = static_cast<std::uint32_t>(product0 >> 32) ^ c3[lane] ^ key1;
-      c3[lane] = static_cast<std::uint32_t>(product0);
-    }
-    key0 += kPhiloxW0;
-    key1 += kPhiloxW1;
-  }
-  for (int lane = 0; lane < kLanes; ++lane) {
-    words[lane][0] = c0[lane];
-    words[lane][1] = c1[lane];
-    words[lane][2] = c2[lane];
-    words[lane][3] = c3[lane];
+void PhiloxPlain(std::uint64_t seed, std::uint32_t operand, std::uint64_t block, int count,
+                 std::uint32_t* words) {
+  for (int i = 0; i < count; ++i) {
+    const PhiloxBlock made = BlockAt(seed, operand, block + static_cast<unsigned>(i));
+    std::memcpy(words + 4 * i, made.word, sizeof(made.word));
   }
 }
 
-KB_INLINE void PhiloxRun(std::uint64_t seed, std::uint32_t operand, std::uint64_t block, int count,
-                         std::uint32_t* words) {
+#if defined(__x86_64__)
+// Four counters side by side, each word in the low half of 64 bits. The high halves hold rubbish
+// between rounds, which no operation lets down.
+struct Four {
+  __m256i word[4];
+};
+
+KB_AVX2 KB_INLINE void Round(Four& c, __m256i key0, __m256i key1) {
+  const __m256i product0 = _mm256_mul_epu32(c.word[0], _mm256_set1_epi64x(kPhiloxM0));
+  const __m256i product1 = _mm256_mul_epu32(c.word[2], _mm256_set1_epi64x(kPhiloxM1));
+  c.word[0] = _mm256_xor_si256(_mm256_srli_epi64(product1, 32), _mm256_xor_si256(c.word[1], key0));
+  c.word[1] = product1;
+  c.word[2] = _mm256_xor_si256(_mm256_srli_epi64(product0, 32), _mm256_xor_si256(c.word[3], key1));
+  c.word[3] = product0;
+}
+
+KB_AVX2 KB_INLINE Four Counters(std::uint32_t operand, std::uint64_t block) {
+  const __m256i number = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<long long>(block)),
+                                          _mm256_setr_epi64x(0, 1, 2, 3));
+  return {
+      {number, _mm256_srli_epi64(number, 32), _mm256_set1_epi64x(operand), _mm256_setzero_si256()}};
+}
+
+// The words of the four blocks, one block after the other.
+KB_AVX2 KB_INLINE void Store(const Four& c, std::uint32_t* words) {
+  const __m256i low = _mm256_set1_epi64x(0xffffffff);
+  const __m256i first =
+      _mm256_or_si256(_mm256_and_si256(c.word[0], low), _mm256_slli_epi64(c.word[1], 32));
+  const __m256i second =
+      _mm256_or_si256(_mm256_and_si256(c.word[2], low), _mm256_slli_epi64(c.word[3], 32));
+  const __m256i even = _mm256_unpacklo_epi64(first, second);  // blocks 0 and 2
+  const __m256i odd = _mm256_unpackhi_epi64(first, second);   // blocks 1 and 3
+  __m256i* to = reinterpret_cast<__m256i*>(words);
+  _mm256_storeu_si256(to, _mm256_permute2x128_si256(even, odd, 0x20));
+  _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(even, odd, 0x31));
+}
+
+KB_AVX2 void PhiloxAvx2(std::uint64_t seed, std::uint32_t operand, std::uint64_t block, int count,
+                        std::uint32_t* words) {
   int done = 0;
-  std::uint32_t lanes[kLanes][4];
-  for (; done < count; done += kLanes) {
-    PhiloxLanes(seed, operand, block + static_cast<unsigned>(done), lanes);
-    const int rest = count - done < kLanes ? count - done : kLanes;
-    std::memcpy(words + 4 * done, lanes, sizeof(lanes[0]) * static_cast<unsigned>(rest));
+  for (; done + 8 <= count; done += 8) {
+    Four a = Counters(operand, block + static_cast<unsigned>(done));
+    Four b = Counters(operand, block + static_cast<unsigned>(done) + 4);
+    std::uint32_t key0 = static_cast<std::uint32_t>(seed);
+    std::uint32_t key1 = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < 10; ++round) {
+      const __m256i k0 = _mm256_set1_epi64x(key0), k1 = _mm256_set1_epi64x(key1);
+      Round(a, k0, k1);
+      Round(b, k0, k1);
+      key0 += kPhiloxW0;
+      key1 += kPhiloxW1;
+    }
+    Store(a, words + 4 * done);
+    Store(b, words + 4 * done + 16);
   }
+  PhiloxPlain(seed, operand, block + static_cast<unsigned>(done), count - done, words + 4 * done);
 }
-
-KB_AVX2 void PhiloxRunAvx2(std::uint64_t seed, std::uint32_t operand, std::uint64_t block,
-                           int count, std::uint32_t* words) {
-  PhiloxRun(seed, operand, block, count, words);
-}
+#else
+void PhiloxAvx2(std::uint64_t, std::uint32_t, std::uint64_t, int, std::uint32_t*) {}
+#endif
 
 KB_INLINE void Bf16ToDoubles(const std::uint16_t* from, double* to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = Bf16BitsToFloat(from[i]);
@@ -115,8 +133,8 @@ void HalvesToDoubles(const std::uint16_t* from, double* to, std::int64_t count) 
 
 void PhiloxWords(std::uint64_t seed, std::uint32_t operand, std::uint64_t block, int count,
                  std::uint32_t* words) {
-  if (HasAvx2()) return PhiloxRunAvx2(seed, operand, block, count, words);
-  PhiloxRun(seed, operand, block, count, words);
+  if (HasAvx2()) return PhiloxAvx2(seed, operand, block, count, words);
+  PhiloxPlain(seed, operand, block, count, words);
 }
 
 void FloatsToHalves(const float* from, std::uint16_t* to, std::int64_t count) {
