@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <string>
 
+#include "worker/engine/error.h"
+
 namespace kbench::engine {
 
-struct TimelineError {
-  int code = 0;  // 0: none; otherwise a kb_status
-  std::string message;
-  explicit operator bool() const { return code != 0; }
-};
+using TimelineError = EngineError;
 
 enum class FlushKind { kClean, kDirty, kNone };
 
@@ -27,6 +25,8 @@ class Timeline {
  public:
   virtual ~Timeline() = default;
   virtual TimelineFacts Facts() const = 0;
+  // Once before each burst, with an empty queue: what must not differ between bursts is set.
+  virtual TimelineError BeginBurst() = 0;
   // Holds the queue: nothing enqueued later starts before Release(). A no-op without a queue.
   virtual TimelineError Block() = 0;
   virtual TimelineError Release() = 0;

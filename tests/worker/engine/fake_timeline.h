@@ -1,0 +1,71 @@
+// A timeline without a device: records the order of calls, and plays the times, gaps and failures
+// that a test gives it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "worker/engine/timeline.h"
+
+namespace kbench::engine {
+
+class FakeTimeline final : public Timeline {
+ public:
+  TimelineFacts facts = {"fake", 1e-9, 0, 8, true};
+  std::vector<std::string> calls;
+  double clock = 0;  // advances by `tick` at each reading
+  double tick = 1e-6;
+  double sample_seconds = 1e-3;
+  std::vector<double> gaps;  // by index within a block; missing ones are `usual_gap`
+  double usual_gap = 100e-6;
+  std::vector<double> odd_samples;  // by index within a block; NaN or missing: sample_seconds
+  int time_out_above = 1 << 30;     // the blocker gives up once so many samples are queued
+  EngineError synchronize_error;
+  EngineError flush_error;
+  bool held = false;
+
+  TimelineFacts Facts() const override { return facts; }
+  TimelineError BeginBurst() override { return Note("begin"); }
+  TimelineError Block() override {
+    held = facts.has_queue;
+    stops_ = 0;
+    return Note("block");
+  }
+  TimelineError Release() override {
+    held = false;
+    return Note("release");
+  }
+  TimelineError Flush(FlushKind kind) override {
+    Note(kind == FlushKind::kClean ? "clean" : kind == FlushKind::kDirty ? "dirty" : "none");
+    return flush_error;
+  }
+  TimelineError MarkStart(int index) override { return Note("start" + std::to_string(index)); }
+  TimelineError MarkStop(int index) override {
+    ++stops_;
+    return Note("stop" + std::to_string(index));
+  }
+  TimelineError Synchronize() override {
+    Note("sync");
+    return synchronize_error;
+  }
+  double SampleSeconds(int index) override {
+    const auto i = static_cast<std::size_t>(index);
+    return i < odd_samples.size() ? odd_samples[i] : sample_seconds;
+  }
+  double GapSeconds(int index) override {
+    const auto i = static_cast<std::size_t>(index);
+    return i < gaps.size() ? gaps[i] : usual_gap;
+  }
+  bool BlockerTimedOut() override { return stops_ >= time_out_above; }
+  std::uint32_t Disturbances() override { return 0; }
+  double HostSeconds() override { return clock += tick; }
+
+ private:
+  TimelineError Note(const std::string& call) {
+    calls.push_back(call);
+    return {};
+  }
+  int stops_ = 0;
+};
+
+}  // namespace kbench::engine

@@ -1,0 +1,182 @@
+#include "worker/engine/burst.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kbench::engine {
+namespace {
+
+// A block is at most this much queued work: a burst stays interruptible and the clocks' view fresh.
+constexpr double kMaxBlockSeconds = 0.2;
+// A gap matches the flush time within 20 %, or within 5 us where the flush itself is that short
+// (`none`): event resolution and scheduling jitter lie below it.
+constexpr double kGapTolerance = 0.2;
+constexpr double kGapFloorSeconds = 5e-6;
+constexpr std::size_t kGapsKept = 256;
+constexpr std::size_t kGapsForMedian = 3;
+
+// Holds the queue for the length of a scope: an early return must never leave the device spinning.
+class QueueHold {
+ public:
+  explicit QueueHold(Timeline& timeline) : timeline_(timeline) {}
+  ~QueueHold() {
+    if (!held_) return;
+    (void)timeline_.Release();  // the first error is the one that is reported
+    (void)timeline_.Synchronize();
+  }
+  QueueHold(const QueueHold&) = delete;
+  QueueHold& operator=(const QueueHold&) = delete;
+
+  EngineError Block() {
+    EngineError error = timeline_.Block();
+    held_ = true;  // even after an error: releasing a queue that is not held is harmless
+    return error;
+  }
+  EngineError ReleaseAndWait() {
+    EngineError error = timeline_.Release();
+    if (error) return error;
+    error = timeline_.Synchronize();
+    held_ = false;
+    return error;
+  }
+
+ private:
+  Timeline& timeline_;
+  bool held_ = false;
+};
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+BurstRunner::BurstRunner(Timeline& timeline)
+    : timeline_(timeline),
+      facts_(timeline.Facts()),
+      most_queued_(std::max(1, facts_.max_queued_samples)) {}
+
+EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, BurstOutcome* out) {
+  *out = {};
+  if (spec.samples < 1) {
+    return {KB_INVALID_ARGUMENT,
+            "a burst needs at least 1 sample, not " + std::to_string(spec.samples)};
+  }
+  const double limit =
+      spec.max_seconds > 0 ? spec.max_seconds : std::numeric_limits<double>::infinity();
+  if (gaps_kind_ != spec.flush) gaps_.clear();
+  gaps_kind_ = spec.flush;
+  (void)timeline_.Disturbances();  // starts the watch
+  const double begin = timeline_.HostSeconds();
+  EngineError error = timeline_.BeginBurst();
+  int done = 0;
+  double elapsed = 0;
+  while (!error && done < spec.samples && (done == 0 || elapsed < limit)) {
+    const int samples = BlockSize(spec.samples - done, limit - elapsed);
+    const double block_begin = timeline_.HostSeconds();
+    Block block;
+    error = RunBlock(samples, spec.flush, call, &block);
+    if (error) break;
+    const double now = timeline_.HostSeconds();
+    elapsed = now - begin;
+    if (block.timed_out) {
+      error = AfterTimeout(block, samples, out);
+      continue;
+    }
+    pace_seconds_ = (now - block_begin) / samples;
+    Accept(block, out);
+    done += samples;
+  }
+  out->seconds = timeline_.HostSeconds() - begin;
+  out->flags |= timeline_.Disturbances();
+  return error;
+}
+
+int BurstRunner::BlockSize(int remaining, double remaining_seconds) const {
+  int samples = std::min(remaining, most_queued_);
+  if (pace_seconds_ <= 0) return 1;  // the first block finds the pace
+  const double fits = std::min(kMaxBlockSeconds, remaining_seconds) / pace_seconds_;
+  if (fits < samples) samples = std::max(1, static_cast<int>(fits));
+  return samples;
+}
+
+EngineError BurstRunner::RunBlock(int samples, FlushKind flush, const LaunchCall& call,
+                                  Block* block) {
+  QueueHold hold(timeline_);
+  EngineError error = hold.Block();
+  if (!error) error = Enqueue(samples, flush, call, block);
+  // Asked before the release, because afterwards a blocker that gave up looks like one released.
+  if (facts_.has_queue && timeline_.BlockerTimedOut()) block->timed_out = true;
+  const EngineError waited = hold.ReleaseAndWait();
+  // A poisoned device explains a launch that failed, not the other way round.
+  if (waited && (!error || waited.code == KB_DEVICE_ERROR)) return waited;
+  return error;
+}
+
+EngineError BurstRunner::Enqueue(int samples, FlushKind flush, const LaunchCall& call,
+                                 Block* block) {
+  for (int i = 0; i < samples; ++i) {
+    if (EngineError error = timeline_.Flush(flush)) return error;
+    if (EngineError error = timeline_.MarkStart(i)) return error;
+    const double before = facts_.has_queue ? timeline_.HostSeconds() : 0;
+    const int result = call.launch(call.user, call.stream);
+    if (facts_.has_queue) block->submit.push_back(timeline_.HostSeconds() - before);
+    if (result != 0) {
+      return {KB_LAUNCH_FAILED, "the launch returned error " + std::to_string(result)};
+    }
+    if (EngineError error = timeline_.MarkStop(i)) return error;
+    if (facts_.has_queue && timeline_.BlockerTimedOut()) {
+      block->timed_out = true;  // nothing later can be trusted: do not queue more
+      return {};
+    }
+    block->queued = i + 1;
+  }
+  return {};
+}
+
+EngineError BurstRunner::AfterTimeout(const Block& block, int samples, BurstOutcome* out) {
+  out->flags |= KB_FLAG_BLOCKER_TIMEOUT;
+  if (samples == 1) {
+    return {KB_TIMEOUT,
+            "the blocked queue ran out of time behind a single launch: the launch waits for the "
+            "device (it must only enqueue), or the host stood still"};
+  }
+  most_queued_ = std::clamp(block.queued, 1, std::max(1, samples / 2));
+  return {};
+}
+
+void BurstRunner::Accept(const Block& block, BurstOutcome* out) {
+  const auto count = static_cast<std::size_t>(block.queued);
+  std::vector<double> gaps;  // before sample i + 1
+  for (std::size_t i = 0; facts_.has_queue && i + 1 < count; ++i) {
+    gaps.push_back(timeline_.GapSeconds(static_cast<int>(i)));
+  }
+  gaps_.insert(gaps_.end(), gaps.begin(), gaps.end());
+  if (gaps_.size() > kGapsKept) {
+    gaps_.erase(gaps_.begin(), gaps_.end() - static_cast<std::ptrdiff_t>(kGapsKept));
+  }
+  const double longest = LongestGap();
+  for (std::size_t i = 0; i < count; ++i) {
+    const double seconds = timeline_.SampleSeconds(static_cast<int>(i));
+    const bool stalled = i > 0 && !gaps.empty() && gaps[i - 1] > longest;
+    if (stalled) out->flags |= KB_FLAG_HOST_STALL;
+    if (stalled || !std::isfinite(seconds) || !(seconds > 0)) {
+      ++out->discarded;
+      continue;
+    }
+    out->device_seconds.push_back(seconds);
+    if (facts_.has_queue) out->submit_seconds.push_back(block.submit[i]);
+  }
+}
+
+// The longest gap that is still only the flush; infinite until enough gaps are known.
+double BurstRunner::LongestGap() const {
+  if (gaps_.size() < kGapsForMedian) return std::numeric_limits<double>::infinity();
+  const double expected = Median(gaps_);
+  return expected + std::max(kGapFloorSeconds, kGapTolerance * expected);
+}
+
+}  // namespace kbench::engine

@@ -1,0 +1,70 @@
+// The burst: samples queued behind one blocker. Per sample the operands are evicted, then the
+// launch runs between two marks; the host enqueues all of it while the queue is held, so that no
+// host cost lies inside a sample. Knows a Timeline only, neither CUDA nor a CPU. Used from one
+// thread; owned by the engine, one a case.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "worker/engine/error.h"
+#include "worker/engine/timeline.h"
+
+namespace kbench::engine {
+
+struct BurstSpec {
+  int samples = 1;
+  double max_seconds = 0;  // stop early after this long, with at least one block; 0: no limit
+  FlushKind flush = FlushKind::kClean;
+};
+
+struct BurstOutcome {
+  std::vector<double> device_seconds;  // accepted samples in order
+  std::vector<double> submit_seconds;  // of the same samples; empty where there is no queue
+  int discarded = 0;
+  double seconds = 0;       // wall time of the whole burst
+  std::uint32_t flags = 0;  // KB_FLAG_*
+};
+
+// One launch as the caller gave it.
+struct LaunchCall {
+  kb_launch launch = nullptr;
+  void* user = nullptr;
+  void* stream = nullptr;
+};
+
+class BurstRunner {
+ public:
+  explicit BurstRunner(Timeline& timeline);
+
+  // How long one sample is expected to take, before any was measured: bounds the first block.
+  void SetPace(double seconds) { pace_seconds_ = seconds; }
+
+  // Times `spec.samples` launches, in as many blocks as the queue's depth and 200 ms of queued work
+  // ask for. A blocker that ran out halves the block; at one sample that is KB_TIMEOUT. Whatever
+  // happens, the queue is released and empty on return.
+  EngineError Run(const BurstSpec& spec, const LaunchCall& call, BurstOutcome* out);
+
+ private:
+  struct Block {
+    int queued = 0;              // samples wholly enqueued
+    bool timed_out = false;      // the blocker gave up before the release
+    std::vector<double> submit;  // host seconds of each launch
+  };
+
+  int BlockSize(int remaining, double remaining_seconds) const;
+  EngineError RunBlock(int samples, FlushKind flush, const LaunchCall& call, Block* block);
+  EngineError Enqueue(int samples, FlushKind flush, const LaunchCall& call, Block* block);
+  EngineError AfterTimeout(const Block& block, int samples, BurstOutcome* out);
+  void Accept(const Block& block, BurstOutcome* out);
+  double LongestGap() const;
+
+  Timeline& timeline_;
+  const TimelineFacts facts_;
+  int most_queued_;           // halved after a blocker that ran out
+  double pace_seconds_ = 0;   // wall time of one sample with its flush; 0: unknown
+  std::vector<double> gaps_;  // the latest gaps of one flush kind: their median is the flush time
+  FlushKind gaps_kind_ = FlushKind::kClean;
+};
+
+}  // namespace kbench::engine

@@ -1,0 +1,98 @@
+#include "worker/engine/cpu_timeline.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "worker/engine/cache_flush.h"
+
+namespace kbench::engine {
+namespace {
+
+constexpr int kMostSamples = 64;  // between two looks at the time limit
+
+using SteadyClock = std::chrono::steady_clock;
+
+double Seconds(SteadyClock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+// The smallest step the clock was seen to take.
+double MeasureQuantum() {
+  std::int64_t smallest = 1'000'000;
+  for (int i = 0; i < 1000; ++i) {
+    const auto before = SteadyClock::now();
+    auto after = before;
+    while (after == before) after = SteadyClock::now();
+    smallest = std::min<std::int64_t>(
+        smallest, std::chrono::duration_cast<std::chrono::nanoseconds>(after - before).count());
+  }
+  return static_cast<double>(smallest) * 1e-9;
+}
+
+}  // namespace
+
+CpuTimeline::CpuTimeline(int threads)
+    : threads_(threads), quantum_seconds_(MeasureQuantum()), marks_(kMostSamples) {}
+
+void CpuTimeline::SetOperands(std::vector<std::pair<const void*, std::int64_t>> operands) {
+  operands_ = std::move(operands);
+}
+
+TimelineFacts CpuTimeline::Facts() const {
+  TimelineFacts facts;
+  facts.mechanism = "steady-clock";
+  facts.quantum_seconds = quantum_seconds_;
+  for (const auto& [data, bytes] : operands_) facts.flush_bytes += bytes;
+  facts.max_queued_samples = kMostSamples;
+  facts.has_queue = false;
+  return facts;
+}
+
+TimelineError CpuTimeline::Flush(FlushKind kind) {
+  if (kind == FlushKind::kNone) return {};
+  for (const auto& [data, bytes] : operands_) EvictLines(data, bytes);
+  if (kind == FlushKind::kDirty) {
+    foreign_.resize(static_cast<std::size_t>(PrivateCacheBytes()));
+    std::memset(foreign_.data(), ++foreign_value_, foreign_.size());
+  }
+  return {};
+}
+
+TimelineError CpuTimeline::MarkStart(int index) {
+  Marks& marks = marks_[static_cast<std::size_t>(index)];
+  marks.core = sched_getcpu();
+  marks.start = SteadyClock::now();
+  return {};
+}
+
+TimelineError CpuTimeline::MarkStop(int index) {
+  Marks& marks = marks_[static_cast<std::size_t>(index)];
+  marks.stop = SteadyClock::now();
+  if (threads_ == 1 && sched_getcpu() != marks.core) migrated_ = true;
+  return {};
+}
+
+double CpuTimeline::SampleSeconds(int index) {
+  const Marks& marks = marks_[static_cast<std::size_t>(index)];
+  return Seconds(marks.stop - marks.start);
+}
+
+double CpuTimeline::GapSeconds(int index) {
+  const auto i = static_cast<std::size_t>(index);
+  return Seconds(marks_[i + 1].start - marks_[i].stop);
+}
+
+std::uint32_t CpuTimeline::Disturbances() {
+  std::uint32_t flags = 0;
+  if (migrated_) flags |= KB_FLAG_MIGRATED;
+  if (watch_.Stolen()) flags |= KB_FLAG_STOLEN;
+  migrated_ = false;
+  return flags;
+}
+
+double CpuTimeline::HostSeconds() { return Seconds(SteadyClock::now().time_since_epoch()); }
+
+}  // namespace kbench::engine

@@ -1,0 +1,111 @@
+#include "worker/runner/open_instance.h"
+
+#include <exception>
+#include <utility>
+
+#include "kernels/catalog/catalog.h"
+#include "proto/support/clock.h"
+#include "worker/runner/failure.h"
+
+namespace kbench {
+namespace {
+
+OperandPointers Pointers(const kb_engine* engine) {
+  OperandPointers pointers;
+  for (int i = 0; i < kb_operand_count(engine); ++i) {
+    void* data = nullptr;
+    int32_t is_output = 0;
+    (void)kb_operand(engine, i, &data, nullptr, &is_output);  // the index is in range
+    if (is_output != 0) {
+      pointers.output = data;
+    } else {
+      pointers.inputs.push_back(data);
+    }
+  }
+  return pointers;
+}
+
+int LaunchNothing(void*, void*) { return 0; }
+
+}  // namespace
+
+std::unique_ptr<OpenInstance> OpenInstance::Open(kb_engine* engine,
+                                                 const Implementation& implementation,
+                                                 const Problem& problem, const CaseOptions& options,
+                                                 v1::RunnerFailure* failure) {
+  const std::string dtype = Info(problem.dtype).name;
+  const std::string shape = problem.shape.Canonical();
+  kb_case spec{};
+  spec.kernel = problem.kernel.c_str();
+  spec.dtype = dtype.c_str();
+  spec.shape = shape.c_str();
+  spec.mode = ModeName(problem.mode);
+  spec.flush = options.flush.c_str();
+  spec.seed = options.seed;
+  spec.reference_dir = options.reference_dir.empty() ? nullptr : options.reference_dir.c_str();
+  spec.memory_limit_bytes = options.memory_limit_bytes;
+  const kb_status status = kb_case_open(engine, &spec);
+  if (status != KB_OK) {
+    SetEngineFailure(engine, status, "", failure);
+    return nullptr;
+  }
+  std::unique_ptr<OpenInstance> opened(new OpenInstance(engine));
+  if (!opened->Create(implementation, problem, options.threads, failure)) return nullptr;
+  return opened;
+}
+
+OpenInstance::~OpenInstance() {
+  instance_.reset();  // may still use the operands
+  kb_case_close(engine_);
+}
+
+bool OpenInstance::Create(const Implementation& implementation, const Problem& problem, int threads,
+                          v1::RunnerFailure* failure) {
+  DeviceContext context;
+  context.threads = threads;
+  context.stream = kb_stream(engine_);
+  const double begin = SystemClock().SteadySeconds();
+  try {
+    auto created = implementation.create(problem, Pointers(engine_), context);
+    create_seconds_ = SystemClock().SteadySeconds() - begin;
+    if (created) {
+      instance_ = std::move(created).value();
+      return true;
+    }
+    SetImplementationFailure(created.error(), failure);
+  } catch (const std::exception& exception) {
+    SetFailure(v1::OUTCOME_CRASHED, "EXCEPTION",
+               implementation.name + " threw while it was created: " + exception.what(), failure);
+  } catch (...) {
+    SetFailure(v1::OUTCOME_CRASHED, "EXCEPTION",
+               implementation.name + " threw while it was created", failure);
+  }
+  // Whether the device survived decides whether this process may go on.
+  double seconds = 0;
+  if (kb_call(engine_, LaunchNothing, nullptr, &seconds) == KB_DEVICE_ERROR) {
+    failure->set_fatal(true);
+  }
+  return false;
+}
+
+int OpenInstance::Launch(void* user, void* stream) {
+  auto* self = static_cast<OpenInstance*>(user);
+  const int error = self->instance_->Launch(stream);
+  if (error != 0) self->launch_error_ = error;
+  return error;
+}
+
+bool OpenInstance::Call(double* seconds, v1::RunnerFailure* failure) {
+  const kb_status status = kb_call(engine_, Launch, this, seconds);
+  if (status == KB_OK) return true;
+  Explain(status, failure);
+  return false;
+}
+
+void OpenInstance::Explain(kb_status status, v1::RunnerFailure* failure) const {
+  const std::string text =
+      status == KB_LAUNCH_FAILED ? instance_->ErrorText(launch_error_) : std::string();
+  SetEngineFailure(engine_, status, text, failure);
+}
+
+}  // namespace kbench

@@ -1,0 +1,56 @@
+// An implementation on a case that is open in the engine: from its creation to its end the operands
+// live. Used from one thread; at most one at a time for an engine, which outlives it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kbench/v1/runner.pb.h"
+#include "kernels/implementation.h"
+#include "worker/engine/kbench_engine.h"
+
+namespace kbench {
+
+struct CaseOptions {
+  std::string flush = "clean";
+  std::uint64_t seed = 1;
+  std::string reference_dir;
+  std::int64_t memory_limit_bytes = 0;
+  int threads = 1;
+};
+
+class OpenInstance {
+ public:
+  // Opens the case in the engine and creates the implementation. Null: `failure` says why, and
+  // nothing is left behind.
+  static std::unique_ptr<OpenInstance> Open(kb_engine* engine, const Implementation& implementation,
+                                            const Problem& problem, const CaseOptions& options,
+                                            v1::RunnerFailure* failure);
+  ~OpenInstance();
+  OpenInstance(const OpenInstance&) = delete;
+  OpenInstance& operator=(const OpenInstance&) = delete;
+
+  kb_engine* engine() const { return engine_; }
+  const Instance& instance() const { return *instance_; }
+  double create_seconds() const { return create_seconds_; }
+
+  // The kb_launch and its user pointer, for the engine's calls.
+  static int Launch(void* user, void* stream);
+  // One launch from an idle queue to its end; false: `failure` says why.
+  bool Call(double* seconds, v1::RunnerFailure* failure);
+  // Turns a status of the engine into a failure, with the implementation's words for its own error.
+  void Explain(kb_status status, v1::RunnerFailure* failure) const;
+
+ private:
+  explicit OpenInstance(kb_engine* engine) : engine_(engine) {}
+  bool Create(const Implementation& implementation, const Problem& problem, int threads,
+              v1::RunnerFailure* failure);
+
+  kb_engine* const engine_;
+  std::unique_ptr<Instance> instance_;
+  double create_seconds_ = 0;
+  int launch_error_ = 0;  // of the last launch that failed
+};
+
+}  // namespace kbench
