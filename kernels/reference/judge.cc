@@ -9,9 +9,6 @@
 namespace kbench::reference {
 namespace {
 
-// Outputs whose norm is further off than this are no approximation of the reference.
-constexpr double kNormSlack = 0.01;
-
 std::string Number(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.2g", value);
@@ -44,7 +41,7 @@ CheckResult KernelReference::Judge(const std::string& method, const Errors& erro
   result.method = method;
   result.relative_error = std::isfinite(errors.relative) ? errors.relative : 1e300;
   const double scale = std::max(errors.reference_norm, errors.expected_norm);
-  const double slack = std::max(kNormSlack, tolerance_) * scale;
+  const double slack = std::max(errors.norm_slack, tolerance_) * scale;
   const std::string found = "relative error " + Number(result.relative_error) + ", at most " +
                             Number(tolerance_) + " is right for " + problem_.kernel + " in " +
                             Info(problem_.dtype).name;

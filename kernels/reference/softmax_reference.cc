@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kPiece = 1024;
 // All rows are looked at up to so many elements and rows, else a sample of about half as many.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 25, kMostRows = std::int64_t{1} << 20;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 25, kMostRows = std::int64_t{1} << 18;
 constexpr std::int64_t kMostSummed = std::int64_t{1} << 28;  // every row's sum up to here
 
 // Rows [begin, end): one long row, or so many short ones that they fill a piece.
