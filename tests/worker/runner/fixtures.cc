@@ -1,0 +1,214 @@
+#include "tests/worker/runner/fixtures.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "kernels/catalog/catalog.h"
+
+namespace kbench {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kReplyFd = 4;
+constexpr int kLateLaunch = 25;
+
+struct State {
+  Problem problem;
+  OperandPointers operands;
+  int launches = 0;  // this one included
+
+  float* output() const { return static_cast<float*>(operands.output); }
+  const float* input(std::size_t i) const { return static_cast<const float*>(operands.inputs[i]); }
+  std::int64_t OutputElements() const {
+    return FindKernel(problem.kernel)->operands(problem).back().elements();
+  }
+};
+
+// The right answer, in double and one element after the other.
+void Compute(const State& state) {
+  const Shape& shape = state.problem.shape;
+  if (state.problem.kernel == "sum") {
+    double sum = 0;
+    for (std::int64_t i = 0; i < shape["n"]; ++i) sum += state.input(0)[i];
+    state.output()[0] = static_cast<float>(sum);
+    return;
+  }
+  const std::int64_t m = shape["m"], n = shape["n"], k = shape["k"];
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < k; ++l) {
+        sum += static_cast<double>(state.input(0)[i * k + l]) * state.input(1)[l * n + j];
+      }
+      state.output()[i * n + j] = static_cast<float>(sum);
+    }
+  }
+}
+
+void FillOutput(const State& state, float value) {
+  for (std::int64_t i = 0; i < state.OutputElements(); ++i) state.output()[i] = value;
+}
+
+// Writes raw bytes among the frames, as a stray write of a library would.
+void WriteAmongFrames(const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = write(kReplyFd, text.data() + done, text.size() - done);
+    if (count <= 0) return;
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+int Right(State& state) {
+  Compute(state);
+  return 0;
+}
+int Crash(State& state) {
+  if (state.launches >= 2) std::raise(SIGSEGV);
+  return Right(state);
+}
+int CrashLate(State& state) {
+  if (state.launches >= kLateLaunch) std::raise(SIGSEGV);
+  return Right(state);
+}
+int Hang(State&) {
+  while (true) std::this_thread::sleep_for(1h);
+}
+int Wrong(State& state) {
+  Compute(state);
+  state.output()[0] = state.output()[0] * 1.5f + 1;
+  return 0;
+}
+int NotANumber(State& state) {
+  Compute(state);
+  state.output()[0] = std::numeric_limits<float>::quiet_NaN();
+  return 0;
+}
+int Zeros(State& state) {
+  FillOutput(state, 0);
+  return 0;
+}
+int BadFrame(State& state) {
+  WriteAmongFrames("{\"id\": this is no frame\n");
+  return Right(state);
+}
+int HugeFrame(State& state) {
+  WriteAmongFrames(std::string(3 << 19, 'x') + "\n");
+  return Right(state);
+}
+int NanFrame(State& state) {
+  WriteAmongFrames("{\"id\":\"1\",\"prepared\":{\"firstCallSeconds\":\"NaN\"}}\n");
+  return Right(state);
+}
+int Fails(State&) { return 42; }
+int Overrun(State& state) {
+  Compute(state);
+  state.output()[state.OutputElements()] = 0;
+  return 0;
+}
+int Mutates(State& state) {
+  Compute(state);
+  const_cast<float*>(state.input(0))[0] += 1;
+  return 0;
+}
+int Noisy(State& state) {
+  const std::string line(1023, '#');
+  for (int i = 0; state.launches == 1 && i < 4096; ++i) {
+    std::fprintf(stdout, "%s\n", line.c_str());
+    std::fprintf(stderr, "%s\n", line.c_str());
+  }
+  std::fflush(stdout);
+  return Right(state);
+}
+int Slow(State& state) {
+  std::this_thread::sleep_for(100ms);
+  return Right(state);
+}
+
+using LaunchFunction = int (*)(State&);
+
+class FixtureInstance final : public Instance {
+ public:
+  FixtureInstance(State state, LaunchFunction launch) : state_(std::move(state)), launch_(launch) {}
+  int Launch(void*) noexcept override {
+    ++state_.launches;
+    return launch_(state_);
+  }
+  std::string ErrorText(int error) const override {
+    return "the fixture fails on purpose (" + std::to_string(error) + ")";
+  }
+  std::map<std::string, std::string> Configuration() const override { return {{"fixture", "yes"}}; }
+
+ private:
+  State state_;
+  const LaunchFunction launch_;
+};
+
+using Created = Expected<std::unique_ptr<Instance>, ImplementationError>;
+
+template <LaunchFunction launch>
+Created Create(const Problem& problem, const OperandPointers& operands, const DeviceContext&) {
+  return std::unique_ptr<Instance>(new FixtureInstance({problem, operands}, launch));
+}
+
+Created CreateOutOfMemory(const Problem&, const OperandPointers&, const DeviceContext&) {
+  return ImplementationError{ImplementationError::Kind::kOutOfMemory,
+                             "the workspace needs 1 PiB and there is less", std::int64_t{1} << 50};
+}
+
+Created CreateThrowing(const Problem&, const OperandPointers&, const DeviceContext&) {
+  throw std::runtime_error("thrown by the fixture on purpose");
+}
+
+std::vector<Implementation> MakeTable() {
+  const std::vector<std::pair<std::string, decltype(Implementation::create)>> fixtures = {
+      {"right", Create<Right>},
+      {"crash", Create<Crash>},
+      {"crash-late", Create<CrashLate>},
+      {"hang", Create<Hang>},
+      {"wrong", Create<Wrong>},
+      {"nan", Create<NotANumber>},
+      {"zeros", Create<Zeros>},
+      {"oom", CreateOutOfMemory},
+      {"bad-frame", Create<BadFrame>},
+      {"huge-frame", Create<HugeFrame>},
+      {"nan-frame", Create<NanFrame>},
+      {"fails", Create<Fails>},
+      {"throws", CreateThrowing},
+      {"overrun", Create<Overrun>},
+      {"mutates", Create<Mutates>},
+      {"noisy-stdout", Create<Noisy>},
+      {"slow", Create<Slow>},
+  };
+  std::vector<Implementation> table;
+  for (const char* kernel : {"sum", "matmul"}) {
+    for (const auto& [name, create] : fixtures) {
+      Implementation implementation;
+      implementation.name = "fixture/" + name;
+      implementation.family = "fixture";
+      implementation.kernel = kernel;
+      implementation.summary = "misbehaves on purpose: " + name;
+      implementation.dtypes = {DType::kFp32};
+      implementation.create = create;
+      table.push_back(implementation);
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+const std::vector<Implementation>& FixtureTable() {
+  static const std::vector<Implementation> table = MakeTable();
+  return table;
+}
+
+}  // namespace kbench

@@ -1,0 +1,47 @@
+#include "worker/runner/cuda_identity.h"
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include "kernels/cublas/table.h"
+#include "kernels/cuda/table.h"
+
+namespace kbench {
+namespace {
+
+// 13000 -> "13.0"; empty when it cannot be asked for.
+std::string CudaVersion(cudaError_t (*ask)(int*)) {
+  int version = 0;
+  if (ask(&version) != cudaSuccess || version == 0) return "";
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string CublasVersion() {
+  std::string text;
+  for (const libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL}) {
+    int value = 0;
+    if (cublasGetProperty(part, &value) != CUBLAS_STATUS_SUCCESS) return "";
+    text += (text.empty() ? "" : ".") + std::to_string(value);
+  }
+  return text;
+}
+
+}  // namespace
+
+RunnerIdentity CudaIdentity(int threads) {
+  RunnerIdentity identity;
+  identity.name = "kbench-runner-cuda";
+  identity.device = "cuda";
+  identity.threads = threads;
+  for (const auto* table : {&CublasTable(), &CudaTable()}) {
+    for (const Implementation& implementation : *table) {
+      identity.implementations.push_back(&implementation);
+    }
+  }
+  identity.libraries = {{"cuda-runtime", CudaVersion(cudaRuntimeGetVersion)},
+                        {"cuda-driver", CudaVersion(cudaDriverGetVersion)},
+                        {"cublas", CublasVersion()}};
+  return identity;
+}
+
+}  // namespace kbench
