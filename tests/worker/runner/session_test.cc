@@ -1,0 +1,253 @@
+// The session in process: the real engine, the CPU table and the fixtures.
+#include "worker/runner/session.h"
+
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/worker/runner/fixtures.h"
+#include "worker/runner/cpu_identity.h"
+
+namespace kbench {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+RunnerIdentity TestIdentity() {
+  RunnerIdentity identity = CpuIdentity(1);
+  for (const Implementation& fixture : FixtureTable()) identity.implementations.push_back(&fixture);
+  return identity;
+}
+
+class SessionTest : public ::testing::Test {
+ protected:
+  v1::RunnerReply Send(v1::RunnerRequest request) {
+    request.set_id(++id_);
+    v1::RunnerReply reply = session_.Handle(request);
+    EXPECT_EQ(reply.id(), id_);
+    return reply;
+  }
+  v1::RunnerRequest PrepareOf(const std::string& kernel, const std::string& size,
+                              const std::string& implementation) {
+    v1::RunnerRequest request;
+    v1::Prepare* prepare = request.mutable_prepare();
+    prepare->mutable_case_()->set_kernel(kernel);
+    prepare->mutable_case_()->set_dtype("fp32");
+    prepare->mutable_case_()->set_size(size);
+    prepare->set_implementation(implementation);
+    prepare->set_seed(1);
+    prepare->set_launch_limit_seconds(5);
+    return request;
+  }
+  v1::RunnerReply Prepare(const std::string& implementation) {
+    return Send(PrepareOf("sum", "1000", implementation));
+  }
+  v1::RunnerReply Verify(v1::Verify::Stage stage, std::uint64_t seed = 0) {
+    v1::RunnerRequest request;
+    request.mutable_verify()->set_stage(stage);
+    request.mutable_verify()->set_seed(seed);
+    return Send(request);
+  }
+  v1::RunnerReply Burst(int samples, double max_seconds) {
+    v1::RunnerRequest request;
+    request.mutable_burst()->set_samples(samples);
+    request.mutable_burst()->set_max_seconds(max_seconds);
+    return Send(request);
+  }
+  v1::RunnerReply Warm(double min_seconds, double max_seconds) {
+    v1::RunnerRequest request;
+    request.mutable_warm()->set_min_seconds(min_seconds);
+    request.mutable_warm()->set_max_seconds(max_seconds);
+    return Send(request);
+  }
+  v1::RunnerReply Finish() {
+    v1::RunnerRequest request;
+    request.mutable_finish();
+    return Send(request);
+  }
+  // Prepares, checks the failure, and sees that the session still works afterwards.
+  void ExpectPrepareFails(const v1::RunnerRequest& request, v1::Outcome outcome,
+                          const std::string& reason, const std::string& message_part) {
+    const v1::RunnerReply reply = Send(request);
+    ASSERT_TRUE(reply.has_failure()) << reply.ShortDebugString();
+    EXPECT_EQ(reply.failure().outcome(), outcome) << reply.ShortDebugString();
+    EXPECT_EQ(reply.failure().reason(), reason);
+    EXPECT_THAT(reply.failure().message(), HasSubstr(message_part));
+    EXPECT_FALSE(reply.failure().fatal());
+    EXPECT_TRUE(Prepare("cpu/naive").has_prepared());
+    EXPECT_TRUE(Verify(v1::Verify::BEFORE).verified().passed());
+    EXPECT_TRUE(Finish().has_finished());
+  }
+  void ExpectWrong(const std::string& implementation, const std::string& reason) {
+    ASSERT_TRUE(Prepare(implementation).has_prepared());
+    const v1::RunnerReply reply = Verify(v1::Verify::BEFORE);
+    ASSERT_TRUE(reply.has_verified()) << reply.ShortDebugString();
+    EXPECT_FALSE(reply.verified().passed());
+    EXPECT_EQ(reply.verified().reason(), reason);
+    EXPECT_FALSE(reply.verified().message().empty());
+  }
+
+  Session session_{TestIdentity()};
+  std::uint64_t id_ = 0;
+};
+
+TEST_F(SessionTest, HelloNamesEveryImplementationAndLibrary) {
+  v1::RunnerRequest request;
+  request.mutable_hello();
+  const v1::RunnerHelloReply hello = Send(request).hello();
+  EXPECT_EQ(hello.protocol_version(), 1);
+  EXPECT_EQ(hello.device_kind(), "cpu");
+  EXPECT_EQ(hello.engine_version(), kb_version());
+  bool found = false;
+  for (const auto& info : hello.implementations()) {
+    if (info.name() != "cpu/onednn" || info.kernel() != "matmul") continue;
+    found = true;
+    EXPECT_EQ(info.family(), "cpu");
+    EXPECT_TRUE(info.default_choice());
+    EXPECT_GT(info.dtypes_size(), 0);
+  }
+  EXPECT_TRUE(found);
+  EXPECT_FALSE(hello.libraries().at("onednn").empty());
+  EXPECT_FALSE(hello.libraries().at("openblas").empty());
+}
+
+TEST_F(SessionTest, MeasuresACaseFromPrepareToFinish) {
+  const v1::RunnerReply prepared = Send(PrepareOf("matmul", "64x48x32", "cpu/openblas"));
+  ASSERT_TRUE(prepared.has_prepared()) << prepared.ShortDebugString();
+  EXPECT_GT(prepared.prepared().first_call_seconds(), 0);
+  EXPECT_GT(prepared.prepared().estimate_seconds(), 0);
+  EXPECT_EQ(prepared.prepared().footprint_bytes(), 4 * (64 * 32 + 32 * 48 + 64 * 48));
+  EXPECT_EQ(prepared.prepared().mechanism(), "steady-clock");
+  EXPECT_EQ(prepared.prepared().settings().at("threads"), "1");
+  EXPECT_GT(prepared.prepared().clock_quantum_seconds(), 0);
+  for (const auto stage : {v1::Verify::BEFORE, v1::Verify::AFTER}) {
+    const v1::Verified verified = Verify(stage).verified();
+    EXPECT_TRUE(verified.passed());
+    EXPECT_GT(verified.relative_error(), 0);
+    EXPECT_LE(verified.relative_error(), verified.tolerance());
+  }
+  const v1::Warmed warmed = Warm(0.01, 0.1).warmed();
+  EXPECT_GT(warmed.sample_seconds(), 0);
+  EXPECT_GE(warmed.pace_seconds(), warmed.sample_seconds());
+  EXPECT_GT(warmed.end_to_end_seconds(), 0);
+  const v1::BurstDone burst = Burst(20, 5).burst();
+  EXPECT_EQ(burst.device_seconds_size() + burst.discarded(), 20);
+  EXPECT_EQ(burst.submit_seconds_size(), 0);
+  for (const double seconds : burst.device_seconds()) EXPECT_GT(seconds, 0);
+  EXPECT_TRUE(Verify(v1::Verify::AFTER).verified().passed());
+  EXPECT_TRUE(Verify(v1::Verify::NEW_SEED, 99).verified().passed());
+  EXPECT_TRUE(Finish().has_finished());
+}
+
+TEST_F(SessionTest, SharesTheReferenceThroughItsFolder) {
+  const auto dir = std::filesystem::temp_directory_path() / ("session" + std::to_string(getpid()));
+  std::filesystem::create_directories(dir);
+  v1::RunnerRequest request = PrepareOf("matmul", "64", "cpu/naive");
+  request.mutable_prepare()->set_reference_dir(dir.string());
+  ASSERT_TRUE(Send(request).has_prepared());
+  EXPECT_TRUE(Verify(v1::Verify::BEFORE).verified().passed());
+  EXPECT_FALSE(std::filesystem::is_empty(dir));
+  std::filesystem::remove_all(dir);
+}
+
+TEST_F(SessionTest, RequestsOutOfOrderAreBadState) {
+  for (const v1::RunnerReply& reply : {Burst(1, 1), Warm(0, 1), Verify(v1::Verify::BEFORE)}) {
+    EXPECT_EQ(reply.failure().outcome(), v1::OUTCOME_INFRA);
+    EXPECT_EQ(reply.failure().reason(), "BAD_STATE");
+  }
+  EXPECT_TRUE(Finish().has_finished());  // nothing to finish is finished
+  ASSERT_TRUE(Prepare("cpu/naive").has_prepared());
+  EXPECT_EQ(Prepare("cpu/naive").failure().reason(), "BAD_STATE");
+  EXPECT_TRUE(Burst(1, 1).has_burst());  // the first case is still there
+}
+
+TEST_F(SessionTest, RequestsThatMakeNoSenseAreBadRequests) {
+  EXPECT_EQ(Send({}).failure().reason(), "BAD_REQUEST");
+  ASSERT_TRUE(Prepare("cpu/naive").has_prepared());
+  EXPECT_EQ(Burst(0, 1).failure().reason(), "BAD_REQUEST");
+  EXPECT_EQ(Burst(10001, 1).failure().reason(), "BAD_REQUEST");
+  EXPECT_EQ(Burst(1, -1).failure().reason(), "BAD_REQUEST");
+  EXPECT_EQ(Warm(2, 1).failure().reason(), "BAD_REQUEST");
+  EXPECT_EQ(Warm(0, 0).failure().reason(), "BAD_REQUEST");
+  EXPECT_EQ(Verify(v1::Verify::STAGE_UNSPECIFIED).failure().reason(), "BAD_REQUEST");
+}
+
+TEST_F(SessionTest, WhatCannotRunIsUnsupportedBeforeAnythingIsAllocated) {
+  ExpectPrepareFails(PrepareOf("fft", "8", "cpu/naive"), v1::OUTCOME_UNSUPPORTED, "UNKNOWN_KERNEL",
+                     "fft");
+  ExpectPrepareFails(PrepareOf("sum", "1000", "cpu/none"), v1::OUTCOME_UNSUPPORTED,
+                     "UNKNOWN_IMPLEMENTATION", "cpu/none");
+  v1::RunnerRequest request = PrepareOf("sum", "1000", "fixture/right");
+  request.mutable_prepare()->mutable_case_()->set_dtype("fp64");
+  ExpectPrepareFails(request, v1::OUTCOME_UNSUPPORTED, "UNSUPPORTED_DTYPE", "fp64");
+  request = PrepareOf("sum", "1000", "cpu/naive");
+  request.mutable_prepare()->mutable_case_()->set_mode("graph");
+  ExpectPrepareFails(request, v1::OUTCOME_UNSUPPORTED, "UNSUPPORTED_MODE", "use cold or hot");
+}
+
+TEST_F(SessionTest, AnUnknownFlushIsABadRequest) {
+  v1::RunnerRequest request = PrepareOf("sum", "1000", "cpu/naive");
+  request.mutable_prepare()->set_flush("thorough");
+  ExpectPrepareFails(request, v1::OUTCOME_INFRA, "BAD_REQUEST", "clean, dirty, none");
+}
+
+TEST_F(SessionTest, HotModeFlushesNothing) {
+  v1::RunnerRequest request = PrepareOf("sum", "1000", "cpu/naive");
+  request.mutable_prepare()->mutable_case_()->set_mode("hot");
+  const v1::RunnerReply reply = Send(request);
+  EXPECT_EQ(reply.prepared().settings().at("flush"), "none");
+  EXPECT_EQ(reply.prepared().settings().at("flush_bytes"), "0");
+}
+
+TEST_F(SessionTest, ALaunchThatWouldTakeTooLongIsSkippedWithItsEstimate) {
+  v1::RunnerRequest request = PrepareOf("matmul", "8192", "cpu/naive");
+  const v1::RunnerReply reply = Send(request);
+  EXPECT_EQ(reply.failure().outcome(), v1::OUTCOME_SKIPPED);
+  EXPECT_GT(reply.failure().estimate_seconds(), 5);
+  EXPECT_THAT(reply.failure().message(), HasSubstr("the limit is 5 s"));
+}
+
+TEST_F(SessionTest, MoreMemoryThanAllowedIsRefusedWithBothNumbers) {
+  v1::RunnerRequest request = PrepareOf("sum", "1Mi", "cpu/naive");
+  request.mutable_prepare()->set_memory_limit_bytes(1 << 20);
+  const v1::RunnerReply reply = Send(request);
+  EXPECT_EQ(reply.failure().outcome(), v1::OUTCOME_OUT_OF_MEMORY);
+  EXPECT_GT(reply.failure().needed_bytes(), 4 << 20);
+  EXPECT_EQ(reply.failure().free_bytes(), 1 << 20);
+  ExpectPrepareFails(PrepareOf("sum", "2^44", "cpu/openblas"), v1::OUTCOME_UNSUPPORTED, "BAD_SIZE",
+                     "");
+}
+
+TEST_F(SessionTest, FailuresOfAnImplementationAreOutcomes) {
+  ExpectPrepareFails(PrepareOf("sum", "1000", "fixture/oom"), v1::OUTCOME_OUT_OF_MEMORY,
+                     "OUT_OF_MEMORY", "workspace");
+  ExpectPrepareFails(PrepareOf("sum", "1000", "fixture/fails"), v1::OUTCOME_CRASHED,
+                     "LAUNCH_FAILED", "on purpose (42)");
+  ExpectPrepareFails(PrepareOf("sum", "1000", "fixture/throws"), v1::OUTCOME_CRASHED, "EXCEPTION",
+                     "on purpose");
+}
+
+TEST_F(SessionTest, WrongResultsAreFound) {
+  for (const auto& [implementation, reason] :
+       std::map<std::string, std::string>{{"fixture/nan", "NOT_FINITE"},
+                                          {"fixture/overrun", "GUARD_OVERWRITTEN"},
+                                          {"fixture/mutates", "INPUT_MODIFIED"},
+                                          {"fixture/zeros", "NORM"}}) {
+    SCOPED_TRACE(implementation);
+    ExpectWrong(implementation, reason);
+    Finish();
+  }
+  ASSERT_TRUE(Prepare("fixture/wrong").has_prepared());
+  EXPECT_THAT(Verify(v1::Verify::BEFORE).verified().reason(), AnyOf("TOLERANCE", "NORM"));
+}
+
+TEST_F(SessionTest, ABurstStopsWhenItsTimeIsOver) {
+  ASSERT_TRUE(Prepare("fixture/slow").has_prepared());  // 100 ms a launch
+  const v1::BurstDone burst = Burst(100, 0.05).burst();
+  EXPECT_EQ(burst.device_seconds_size(), 1);
+  EXPECT_GE(burst.device_seconds(0), 0.1);
+}
+
+}  // namespace
+}  // namespace kbench
