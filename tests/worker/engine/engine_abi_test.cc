@@ -1,0 +1,224 @@
+// The C ABI as the Python runner will use it: by name, from the shared library alone.
+#include <cstring>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "worker/engine/kbench_engine.h"
+
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Sum {
+  kb_engine* engine = nullptr;
+  int launches = 0;
+  int fail_at = -1;
+};
+
+int LaunchSum(void* user, void*) {
+  auto* sum = static_cast<Sum*>(user);
+  void *x = nullptr, *y = nullptr;
+  int64_t bytes = 0;
+  kb_operand(sum->engine, 0, &x, &bytes, nullptr);
+  kb_operand(sum->engine, 1, &y, nullptr, nullptr);
+  double total = 0;
+  for (int64_t i = 0; i < bytes / 4; ++i) total += static_cast<const float*>(x)[i];
+  *static_cast<float*>(y) = static_cast<float>(total);
+  return ++sum->launches == sum->fail_at ? 3 : 0;
+}
+
+int LaunchNothing(void*, void*) { return 0; }
+
+class EngineAbiTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char error[256];
+    ASSERT_EQ(kb_open("cpu", 1, &engine_, error, sizeof(error)), KB_OK) << error;
+    sum_.engine = engine_;
+  }
+  void TearDown() override { kb_close(engine_); }
+  static kb_case SumCase() {
+    kb_case spec{};
+    spec.kernel = "sum";
+    spec.dtype = "fp32";
+    spec.shape = "n=1001";
+    spec.seed = 5;
+    return spec;
+  }
+  void Open() {
+    const kb_case spec = SumCase();
+    ASSERT_EQ(kb_case_open(engine_, &spec), KB_OK) << kb_error(engine_);
+  }
+
+  kb_engine* engine_ = nullptr;
+  Sum sum_;
+};
+
+TEST_F(EngineAbiTest, OperandsLieBetweenGuardsAndTheOutputIsPoisoned) {
+  Open();
+  ASSERT_EQ(kb_operand_count(engine_), 2);
+  void* data = nullptr;
+  int64_t bytes = 0;
+  int32_t is_output = -1;
+  ASSERT_EQ(kb_operand(engine_, 1, &data, &bytes, &is_output), KB_OK);
+  EXPECT_EQ(is_output, 1);
+  EXPECT_EQ(bytes, 4);
+  uint32_t word = 0;
+  std::memcpy(&word, data, sizeof(word));
+  EXPECT_EQ(word, 0xFFFFFFFFu);
+  EXPECT_EQ(kb_operand(engine_, 0, &data, &bytes, &is_output), KB_OK);
+  EXPECT_EQ(is_output, 0);
+  EXPECT_EQ(bytes, 4004);
+  EXPECT_EQ(kb_operand(engine_, 2, &data, &bytes, &is_output), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(kb_operand(engine_, -1, &data, &bytes, &is_output), KB_INVALID_ARGUMENT);
+  kb_facts facts{};
+  ASSERT_EQ(kb_get_facts(engine_, &facts), KB_OK);
+  EXPECT_STREQ(facts.mechanism, "steady-clock");
+  EXPECT_EQ(facts.footprint_bytes, 4008);
+  EXPECT_GT(facts.device_memory_bytes, 1 << 20);
+}
+
+TEST_F(EngineAbiTest, TheSameSeedGivesTheSameInputs) {
+  std::vector<float> first, second;
+  for (std::vector<float>* inputs : {&first, &second}) {
+    Open();
+    void* data = nullptr;
+    kb_operand(engine_, 0, &data, nullptr, nullptr);
+    inputs->assign(static_cast<float*>(data), static_cast<float*>(data) + 1001);
+    kb_case_close(engine_);
+  }
+  EXPECT_EQ(first, second);
+  EXPECT_NE(first.front(), first.back());
+}
+
+TEST_F(EngineAbiTest, VerifiesWhatALaunchLeft) {
+  Open();
+  kb_check check{};
+  ASSERT_EQ(kb_verify(engine_, KB_VERIFY_BEFORE, 0, LaunchSum, &sum_, &check), KB_OK);
+  EXPECT_TRUE(check.passed) << check.message;
+  EXPECT_EQ(sum_.launches, 1);
+  ASSERT_EQ(kb_verify(engine_, KB_VERIFY_AFTER, 0, LaunchSum, &sum_, &check), KB_OK);
+  EXPECT_TRUE(check.passed);
+  EXPECT_EQ(sum_.launches, 1);  // AFTER launches nothing
+  ASSERT_EQ(kb_verify(engine_, KB_VERIFY_NEW_SEED, 6, LaunchSum, &sum_, &check), KB_OK);
+  EXPECT_TRUE(check.passed);
+  // A launch that writes nothing leaves the poison, not the last right answer.
+  ASSERT_EQ(kb_verify(engine_, KB_VERIFY_BEFORE, 0, LaunchNothing, nullptr, &check), KB_OK);
+  EXPECT_FALSE(check.passed);
+  EXPECT_STREQ(check.reason, "NOT_FINITE");
+  EXPECT_EQ(check.relative_error, -1);
+}
+
+TEST_F(EngineAbiTest, ANewSeedChangesTheInputs) {
+  Open();
+  void* data = nullptr;
+  kb_operand(engine_, 0, &data, nullptr, nullptr);
+  const float before = *static_cast<float*>(data);
+  kb_check check{};
+  ASSERT_EQ(kb_verify(engine_, KB_VERIFY_NEW_SEED, 6, LaunchSum, &sum_, &check), KB_OK);
+  EXPECT_NE(*static_cast<float*>(data), before);
+}
+
+TEST_F(EngineAbiTest, ABurstFillsItsRecord) {
+  Open();
+  std::vector<double> device(50, -1), submit(50, -1);
+  kb_burst_record record{};
+  record.device_seconds = device.data();
+  record.submit_seconds = submit.data();
+  const kb_burst_spec spec{50, 10};
+  ASSERT_EQ(kb_burst(engine_, &spec, LaunchSum, &sum_, &record), KB_OK) << kb_error(engine_);
+  EXPECT_EQ(record.count + record.discarded, 50);
+  EXPECT_EQ(record.submit_count, 0);
+  EXPECT_GT(record.seconds, 0);
+  for (int i = 0; i < record.count; ++i) EXPECT_GT(device[static_cast<std::size_t>(i)], 0);
+  EXPECT_EQ(submit[0], -1);
+}
+
+TEST_F(EngineAbiTest, ALaunchThatFailsThrowsTheTimeAway) {
+  Open();
+  sum_.fail_at = 10;
+  std::vector<double> device(50), submit(50);
+  kb_burst_record record{};
+  record.device_seconds = device.data();
+  record.submit_seconds = submit.data();
+  const kb_burst_spec spec{50, 10};
+  EXPECT_EQ(kb_burst(engine_, &spec, LaunchSum, &sum_, &record), KB_LAUNCH_FAILED);
+  EXPECT_EQ(record.count, 0);
+  EXPECT_THAT(kb_error(engine_), HasSubstr("error 3"));
+  double seconds = 0;
+  EXPECT_EQ(kb_call(engine_, LaunchSum, &sum_, &seconds), KB_OK);  // the engine goes on
+  EXPECT_GT(seconds, 0);
+}
+
+TEST_F(EngineAbiTest, MemoryBeyondTheLimitIsRefusedWithBothNumbers) {
+  kb_case spec = SumCase();
+  spec.memory_limit_bytes = 4096;
+  EXPECT_EQ(kb_case_open(engine_, &spec), KB_OUT_OF_MEMORY);
+  EXPECT_EQ(kb_needed_bytes(engine_), 4008 + 4 * 4096);
+  EXPECT_EQ(kb_free_bytes(engine_), 4096);
+  EXPECT_THAT(kb_error(engine_), HasSubstr("4096"));
+  spec = SumCase();
+  spec.shape = "n=1Ti";
+  EXPECT_EQ(kb_case_open(engine_, &spec), KB_OUT_OF_MEMORY);
+  EXPECT_GT(kb_needed_bytes(engine_), int64_t{1} << 42);
+  Open();  // nothing was left behind
+}
+
+TEST_F(EngineAbiTest, WrongArgumentsSayWhatWouldBeRight) {
+  double seconds = 0;
+  EXPECT_EQ(kb_call(engine_, LaunchSum, &sum_, &seconds), KB_INVALID_ARGUMENT);
+  EXPECT_THAT(kb_error(engine_), HasSubstr("kb_case_open"));
+  kb_case spec = SumCase();
+  spec.flush = "thorough";
+  EXPECT_EQ(kb_case_open(engine_, &spec), KB_INVALID_ARGUMENT);
+  EXPECT_THAT(kb_error(engine_), HasSubstr("clean, dirty, none"));
+  for (const char* mode : {"graph", "steady"}) {
+    spec = SumCase();
+    spec.mode = mode;
+    EXPECT_EQ(kb_case_open(engine_, &spec), KB_INVALID_ARGUMENT);
+    EXPECT_THAT(kb_error(engine_), HasSubstr("use cold or hot"));
+  }
+  spec = {};
+  EXPECT_EQ(kb_case_open(engine_, &spec), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(kb_case_open(engine_, nullptr), KB_INVALID_ARGUMENT);
+  Open();
+  spec = SumCase();
+  EXPECT_EQ(kb_case_open(engine_, &spec), KB_INVALID_ARGUMENT);  // one at a time
+  kb_check check{};
+  EXPECT_EQ(kb_verify(engine_, 9, 0, LaunchSum, &sum_, &check), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(kb_call(engine_, nullptr, nullptr, &seconds), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(kb_call(nullptr, LaunchSum, &sum_, &seconds), KB_INVALID_ARGUMENT);
+  kb_close(nullptr);
+  kb_case_close(nullptr);
+}
+
+TEST(EngineOpenTest, UnknownDevicesAreNamed) {
+  kb_engine* engine = reinterpret_cast<kb_engine*>(1);
+  char error[256];
+  EXPECT_EQ(kb_open("tpu", 1, &engine, error, sizeof(error)), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(engine, nullptr);
+  EXPECT_THAT(error, HasSubstr("tpu"));
+  EXPECT_EQ(kb_open("cuda", 1, &engine, error, sizeof(error)), KB_INVALID_ARGUMENT);
+  EXPECT_THAT(error, HasSubstr("libkbench-engine-cuda.so"));
+  EXPECT_EQ(kb_open("cpu", 0, &engine, error, sizeof(error)), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(kb_open("cpu", 1, nullptr, error, sizeof(error)), KB_INVALID_ARGUMENT);
+  EXPECT_GT(std::strlen(kb_version()), 0u);
+}
+
+TEST(EngineOpenTest, TheNullKernelHasNoOperands) {
+  kb_engine* engine = nullptr;
+  ASSERT_EQ(kb_open("cpu", 1, &engine, nullptr, 0), KB_OK);
+  kb_case spec{};
+  spec.kernel = "null";
+  spec.dtype = "fp32";
+  spec.shape = "n=1";
+  ASSERT_EQ(kb_case_open(engine, &spec), KB_OK) << kb_error(engine);
+  EXPECT_EQ(kb_operand_count(engine), 0);
+  kb_check check{};
+  EXPECT_EQ(kb_verify(engine, KB_VERIFY_BEFORE, 0, LaunchNothing, nullptr, &check), KB_OK);
+  EXPECT_TRUE(check.passed);
+  kb_close(engine);
+}
+
+}  // namespace

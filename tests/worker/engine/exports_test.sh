@@ -1,0 +1,11 @@
+#!/bin/sh
+# exports_test.sh LIBRARY HEADER: the library exports exactly the functions that the header marks
+# KB_API.
+set -eu
+declared=$(grep -o '^KB_API [^;(]*(' "$2" | sed 's/.*[ *]\(kb_[a-z_]*\)($/\1/' | sort)
+exported=$(nm -D --defined-only "$1" | awk '{print $3}' | sort)
+if [ "$declared" != "$exported" ]; then
+  echo "declared:" $declared
+  echo "exported:" $exported
+  exit 1
+fi
