@@ -1,0 +1,120 @@
+#include "client/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace kbench::client {
+namespace {
+
+// "-5" is a size that is wrong, not an option: hidden from the parser behind a space.
+void HideNegativeNumbers(std::vector<std::string>* arguments) {
+  for (std::string& text : *arguments) {
+    if (text.size() >= 2 && text[0] == '-' && std::isdigit(static_cast<unsigned char>(text[1]))) {
+      text.insert(0, " ");
+    }
+  }
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+void Arguments::Positional(const std::string& name, std::string* value, const std::string& help,
+                           bool required) {
+  app_.add_option(name, *value, help)->required(required)->option_text(" ");
+}
+
+void Arguments::Positionals(const std::string& name, std::vector<std::string>* values,
+                            const std::string& help) {
+  app_.add_option(name, *values, help)->required()->option_text("...");
+}
+
+void Arguments::Option(const std::string& name, std::string* value, const std::string& placeholder,
+                       const std::string& help) {
+  app_.add_option(name, *value, help)->option_text(placeholder);
+}
+
+void Arguments::Choice(const std::string& name, std::string* value,
+                       const std::vector<std::string>& choices, const std::string& help) {
+  std::string list;
+  for (const std::string& choice : choices) list += (list.empty() ? "" : ", ") + choice;
+  app_.add_option(name, *value, help + ": " + list)
+      ->option_text("WORD")
+      ->check([choices, list](const std::string& word) {
+        const bool known = std::find(choices.begin(), choices.end(), word) != choices.end();
+        return known ? std::string() : "take " + list + ", not " + word;
+      });
+}
+
+void Arguments::Integer(const std::string& name, int* value, int least,
+                        const std::string& placeholder, const std::string& help) {
+  app_.add_option(name, *value, help)->option_text(placeholder)->check(CLI::Range(least, 1 << 30));
+}
+
+void Arguments::Unsigned(const std::string& name, std::uint64_t* value,
+                         const std::string& placeholder, const std::string& help) {
+  app_.add_option(name, *value, help)->option_text(placeholder);
+}
+
+void Arguments::Number(const std::string& name, double* value, const std::string& placeholder,
+                       const std::string& help) {
+  app_.add_option(name, *value, help)->option_text(placeholder)->check(CLI::NonNegativeNumber);
+}
+
+void Arguments::Repeated(const std::string& name, std::vector<std::string>* values,
+                         const std::string& placeholder, const std::string& help) {
+  app_.add_option(name, *values, help)->option_text(placeholder)->expected(1)->take_all();
+}
+
+void Arguments::Flag(const std::string& name, bool* value, const std::string& help) {
+  app_.add_flag(name, *value, help);
+}
+
+void Arguments::Exclusive(const std::vector<std::string>& names) {
+  for (const std::string& one : names) {
+    for (const std::string& other : names) {
+      if (one != other) app_.get_option(one)->excludes(app_.get_option(other));
+    }
+  }
+}
+
+CommandLine::CommandLine() : app_(std::make_unique<CLI::App>("", "kbench-client")) {
+  app_->add_option("--server", server_, "unix:PATH or HOST:PORT")->option_text("ADDRESS");
+  app_->set_version_flag("--version", "version");
+  app_->require_subcommand(1);
+}
+
+CommandLine::~CommandLine() = default;
+
+void CommandLine::AddVerb(const std::string& name, const std::string& help,
+                          const std::function<void(Arguments&)>& declare) {
+  CLI::App* verb = app_->add_subcommand(name, help);
+  verb->fallthrough();  // --server may stand anywhere
+  Arguments arguments(*verb);
+  declare(arguments);
+}
+
+CommandLine::Parsed CommandLine::Parse(std::vector<std::string> arguments) {
+  HideNegativeNumbers(&arguments);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
+  Parsed parsed;
+  try {
+    app_->parse(std::move(arguments));
+  } catch (const CLI::CallForVersion&) {
+    parsed.version = true;
+  } catch (const CLI::CallForHelp&) {
+    parsed.help = true;
+  } catch (const CLI::ParseError& error) {
+    parsed.complaint = FirstLine(error.what());
+  }
+  for (const CLI::App* verb : app_->get_subcommands()) parsed.verb = verb->get_name();
+  return parsed;
+}
+
+std::string CommandLine::HelpOf(const std::string& verb) const {
+  return app_->get_subcommand(verb)->help("kbench-client");
+}
+
+}  // namespace kbench::client

@@ -1,0 +1,75 @@
+// The command line as verbs declare it and the App reads it. CLI11 stands behind this face in one
+// file, which keeps a verb's file quick to compile. Used from one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace kbench::client {
+
+// What one verb takes. Values are written to the pointers when the line is parsed.
+class Arguments {
+ public:
+  explicit Arguments(CLI::App& app) : app_(app) {}
+
+  void Positional(const std::string& name, std::string* value, const std::string& help,
+                  bool required = true);
+  // One or more.
+  void Positionals(const std::string& name, std::vector<std::string>* values,
+                   const std::string& help);
+
+  // `name` as "--budget" or "-o,--output"; `placeholder` stands for the value in the help.
+  void Option(const std::string& name, std::string* value, const std::string& placeholder,
+              const std::string& help);
+  void Choice(const std::string& name, std::string* value, const std::vector<std::string>& choices,
+              const std::string& help);
+  void Integer(const std::string& name, int* value, int least, const std::string& placeholder,
+               const std::string& help);
+  void Unsigned(const std::string& name, std::uint64_t* value, const std::string& placeholder,
+                const std::string& help);
+  void Number(const std::string& name, double* value, const std::string& placeholder,
+              const std::string& help);  // at least 0
+  // May be given several times.
+  void Repeated(const std::string& name, std::vector<std::string>* values,
+                const std::string& placeholder, const std::string& help);
+  void Flag(const std::string& name, bool* value, const std::string& help);
+  // At most one of these may be given.
+  void Exclusive(const std::vector<std::string>& names);
+
+ private:
+  CLI::App& app_;
+};
+
+// The whole line: options that stand anywhere, and verbs.
+class CommandLine {
+ public:
+  CommandLine();
+  ~CommandLine();
+
+  void AddVerb(const std::string& name, const std::string& help,
+               const std::function<void(Arguments&)>& declare);
+
+  struct Parsed {
+    std::string verb;       // the one to run, or the one that was being parsed
+    bool help = false;      // wants help (of `verb`, or of the program where that is empty)
+    bool version = false;   // wants the version
+    std::string complaint;  // one line: what is wrong
+  };
+  Parsed Parse(std::vector<std::string> arguments);
+
+  std::string HelpOf(const std::string& verb) const;
+  const std::string& server() const { return server_; }
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  std::string server_;
+};
+
+}  // namespace kbench::client

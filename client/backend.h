@@ -1,0 +1,51 @@
+// The coordinator as a verb sees it: three stubs on one channel. Owned by the App (or a test);
+// thread-safe, as stubs are.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "kbench/v1/device_service.grpc.pb.h"
+#include "kbench/v1/job_service.grpc.pb.h"
+#include "kbench/v1/result_service.grpc.pb.h"
+#include "proto/support/rpc_status.h"
+
+namespace kbench::client {
+
+struct Backend {
+  std::string address;
+  std::shared_ptr<grpc::ChannelInterface> channel;
+  std::unique_ptr<kbench::v1::JobService::StubInterface> jobs;
+  std::unique_ptr<kbench::v1::ResultService::StubInterface> results;
+  std::unique_ptr<kbench::v1::DeviceService::StubInterface> devices;
+};
+
+Backend MakeBackend(const std::string& address, std::shared_ptr<grpc::ChannelInterface> channel);
+
+// `address` as a person gives it; empty: the local stack's socket. A Unix socket on which nothing
+// listens is told at once, with the command that helps. No call is made.
+absl::StatusOr<Backend> Connect(const std::string& address);
+
+// Turns the "nobody answers" of a call into a line that says where and what to do; every other
+// status is returned unchanged.
+absl::Status Explain(const absl::Status& status, const std::string& address);
+
+// One unary call, at most 30 s.
+template <typename Response>
+absl::StatusOr<Response> Unary(
+    const Backend& backend,
+    const std::function<grpc::Status(grpc::ClientContext*, Response*)>& call) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  Response response;
+  const grpc::Status status = call(&context, &response);
+  if (!status.ok()) return Explain(FromGrpc(status), backend.address);
+  return response;
+}
+
+}  // namespace kbench::client

@@ -1,0 +1,81 @@
+#include "client/commands/await.h"
+
+#include <fmt/format.h>
+
+#include "client/errors.h"
+#include "client/exit_code.h"
+#include "client/follow.h"
+#include "client/output/progress.h"
+#include "client/output/words.h"
+#include "proto/support/ids.h"
+
+namespace kbench::client {
+namespace {
+
+using kbench::v1::CaseStatus;
+using kbench::v1::Job;
+using kbench::v1::JobEvent;
+
+class Awaiter final : public JobObserver {
+ public:
+  Awaiter(Io& io, Report& report) : report_(report), progress_(io) {}
+
+  void OnEvent(const JobEvent& event, const JobView& view) override {
+    report_.Event(event);
+    progress_.Show(ProgressText(view));
+  }
+
+  void OnCaseEnded(const Job& job, const CaseStatus& status) override {
+    progress_.Erase();  // the row of a table must not start behind it
+    report_.CaseEnded(job, status);
+  }
+
+  void OnReconnecting() override { progress_.Show("the coordinator is away: reconnecting ..."); }
+
+  void Done() { progress_.Erase(); }
+
+ private:
+  Report& report_;
+  ProgressLine progress_;
+};
+
+void ExplainEnd(Io& io, const Job& job) {
+  if (job.state() == kbench::v1::JOB_STATE_SUCCEEDED) return;
+  std::string why = job.message().empty() ? job.reason() : job.message();
+  if (!why.empty()) why = ": " + why;
+  io.err << "kbench-client: job " << JobId(job.name()) << " ended " << StateWord(job.state()) << why
+         << std::endl;
+}
+
+}  // namespace
+
+int AwaitJob(Context& context, const Backend& backend, const std::string& job_name, Format format) {
+  const std::unique_ptr<Report> report = MakeReport(format, context.io);
+  Awaiter awaiter(context.io, *report);
+  const FollowResult result = Follow(backend, job_name, {}, context.interrupt, awaiter);
+  awaiter.Done();
+  const std::string id = JobId(job_name);
+  if (result.interrupted) {
+    context.io.err << fmt::format("job {} goes on; resume with: kbench-client watch {}\n", id, id)
+                   << std::flush;
+    return kExitInterrupted;
+  }
+  if (!result.status.ok()) {
+    const int code = ReportError(context.io, result.status);
+    if (!result.job.name().empty()) {
+      context.io.err << fmt::format(
+          "kbench-client: job {} is kept; resume with: kbench-client watch {}\n", id, id);
+    }
+    return code;
+  }
+  report->JobEnded(result.job);
+  ExplainEnd(context.io, result.job);
+  return ExitCodeOf(result.job);
+}
+
+void DeclareFormat(Arguments& arguments, std::string* format,
+                   const std::vector<std::string>& names) {
+  arguments.Choice("-o,--output", format, names, "How to print");
+}
+
+}  // namespace kbench::client

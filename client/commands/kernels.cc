@@ -1,0 +1,79 @@
+// kernels: what can be measured, and which implementations exist here.
+#include <fmt/format.h>
+
+#include "client/commands/await.h"
+#include "client/commands/verbs.h"
+#include "client/errors.h"
+#include "client/exit_code.h"
+#include "client/output/text_table.h"
+#include "proto/support/json.h"
+
+namespace kbench::client {
+namespace {
+
+using kbench::v1::KernelInfo;
+using kbench::v1::ListKernelsResponse;
+
+void PrintKernel(Io& io, const KernelInfo& kernel) {
+  io.out << Wrap(kernel.name() + ": " + kernel.summary(), kTableWidth, 4) << "\n";
+  io.out << Wrap("  dtypes: " + fmt::format("{}", fmt::join(kernel.dtypes(), " ")), kTableWidth, 4)
+         << "\n";
+  io.out << Wrap("  size: " + kernel.size_help(), kTableWidth, 4) << "\n";
+  TextTable table{{"  implementation", "default", "dtypes"}, {}, {}};
+  for (const auto& one : kernel.implementations()) {
+    table.rows.push_back({"  " + one.name(), one.default_choice() ? "yes" : "no",
+                          fmt::format("{}", fmt::join(one.dtypes(), " "))});
+  }
+  if (table.rows.empty()) {
+    io.out << "  no worker offers it now\n";
+  } else {
+    io.out << table.ToString();
+  }
+}
+
+class Kernels final : public Command {
+ public:
+  std::string name() const override { return "kernels"; }
+  std::string help() const override { return "List kernels, dtypes, sizes, implementations"; }
+
+  void Declare(Arguments& arguments) override {
+    arguments.Positional("KERNEL", &only_, "Only this one", false);
+    DeclareFormat(arguments, &format_, {"table", "json"});
+  }
+
+  int Run(Context& context) override {
+    auto backend = context.connect(context.address);
+    if (!backend.ok()) return ReportError(context.io, backend.status());
+    const auto reply = Unary<ListKernelsResponse>(
+        *backend, [&](grpc::ClientContext* call, ListKernelsResponse* out) {
+          return backend->devices->ListKernels(call, {}, out);
+        });
+    if (!reply.ok()) return ReportError(context.io, reply.status());
+    bool found = false;
+    std::vector<std::string> names;
+    for (const KernelInfo& kernel : reply->kernels()) {
+      names.push_back(kernel.name());
+      if (!only_.empty() && kernel.name() != only_) continue;
+      if (format_ == "json") {
+        context.io.out << "{\"kernel\":" << ToJsonLine(kernel) << "}\n";
+      } else {
+        if (found) context.io.out << "\n";
+        PrintKernel(context.io, kernel);
+      }
+      found = true;
+    }
+    if (found || only_.empty()) return kExitOk;
+    return ReportUsage(context.io, fmt::format("kernel: there is no kernel {}; take one of {}",
+                                               only_, fmt::join(names, ", ")));
+  }
+
+ private:
+  std::string only_;
+  std::string format_ = "table";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeKernels() { return std::make_unique<Kernels>(); }
+
+}  // namespace kbench::client

@@ -1,0 +1,123 @@
+// list: jobs, newest first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "client/commands/await.h"
+#include "client/commands/verbs.h"
+#include "client/errors.h"
+#include "client/exit_code.h"
+#include "client/output/text_table.h"
+#include "client/output/units.h"
+#include "client/output/words.h"
+#include "proto/support/clock.h"
+#include "proto/support/ids.h"
+#include "proto/support/json.h"
+
+namespace kbench::client {
+namespace {
+
+using kbench::v1::Job;
+using kbench::v1::ListJobsRequest;
+using kbench::v1::ListJobsResponse;
+
+constexpr int kPage = 200;
+
+std::string What(const Job& job) {
+  const auto& cases = job.cases_size() > 0 ? job.cases(0).spec() : job.spec().cases(0);
+  std::string text = fmt::format("{} {} {}", cases.kernel(), cases.dtype(), cases.size());
+  const int count = std::max(job.cases_size(), job.spec().cases_size());
+  return count > 1 ? fmt::format("{} and {} more", text, count - 1) : text;
+}
+
+std::string Age(const Job& job) {
+  const double micros =
+      static_cast<double>(SystemClock().WallMicros() - ToMicros(job.create_time()));
+  return FormatSecondsRoughly(std::max(0.0, std::round(micros * 1e-6))) + " ago";
+}
+
+std::vector<std::string> Row(const Job& job) {
+  const int count = std::max(job.cases_size(), job.spec().cases_size());
+  return {JobId(job.name()),
+          StateWord(job.state()),
+          fmt::format("{}/{}", job.cases_done(), count),
+          Age(job),
+          Cut(job.owner().empty() ? "-" : job.owner(), 12),
+          Cut(count == 0 && job.spec().cases_size() == 0 ? "-" : What(job), 36)};
+}
+
+class List final : public Command {
+ public:
+  std::string name() const override { return "list"; }
+  std::string help() const override { return "Show the latest jobs"; }
+
+  void Declare(Arguments& arguments) override {
+    arguments.Option("--state", &state_, "STATE",
+                     "Only these: queued, running, succeeded, failed ...");
+    arguments.Integer("--limit", &limit_, 1, "N", "How many at most (default 20)");
+    DeclareFormat(arguments, &format_, {"table", "json"});
+  }
+
+  int Run(Context& context) override {
+    kbench::v1::JobState state = kbench::v1::JOB_STATE_UNSPECIFIED;
+    if (!state_.empty()) {
+      state = ParseState(state_);
+      if (state == kbench::v1::JOB_STATE_UNSPECIFIED) {
+        return ReportUsage(context.io,
+                           fmt::format("state: there is no state '{}'; take queued, running, "
+                                       "succeeded, failed, cancelled or expired",
+                                       state_));
+      }
+    }
+    auto backend = context.connect(context.address);
+    if (!backend.ok()) return ReportError(context.io, backend.status());
+    auto jobs = Read(*backend, state);
+    if (!jobs.ok()) return ReportError(context.io, jobs.status());
+    Print(context.io, *jobs);
+    return kExitOk;
+  }
+
+ private:
+  absl::StatusOr<std::vector<Job>> Read(const Backend& backend, kbench::v1::JobState state) const {
+    std::vector<Job> jobs;
+    ListJobsRequest request;
+    request.set_state(state);
+    do {
+      request.set_page_size(std::min(kPage, limit_ - static_cast<int>(jobs.size())));
+      const auto page =
+          Unary<ListJobsResponse>(backend, [&](grpc::ClientContext* call, ListJobsResponse* reply) {
+            return backend.jobs->ListJobs(call, request, reply);
+          });
+      if (!page.ok()) return page.status();
+      jobs.insert(jobs.end(), page->jobs().begin(), page->jobs().end());
+      request.set_page_token(page->next_page_token());
+    } while (!request.page_token().empty() && static_cast<int>(jobs.size()) < limit_);
+    return jobs;
+  }
+
+  void Print(Io& io, const std::vector<Job>& jobs) const {
+    if (format_ == "json") {
+      for (const Job& job : jobs) io.out << "{\"job\":" << ToJsonLine(job) << "}\n";
+      return;
+    }
+    if (jobs.empty()) {
+      io.out << "no jobs\n";
+      return;
+    }
+    TextTable table{{"job", "state", "done", "submitted", "owner", "first case"}, {}, {}};
+    for (const Job& job : jobs) table.rows.push_back(Row(job));
+    io.out << table.ToString();
+  }
+
+  std::string state_;
+  int limit_ = 20;
+  std::string format_ = "table";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeList() { return std::make_unique<List>(); }
+
+}  // namespace kbench::client

@@ -1,0 +1,22 @@
+// The makers of the verbs, one a file.
+#pragma once
+
+#include <memory>
+
+#include "client/command.h"
+
+namespace kbench::client {
+
+std::unique_ptr<Command> MakeSubmit();
+std::unique_ptr<Command> MakeWatch();
+std::unique_ptr<Command> MakeList();
+std::unique_ptr<Command> MakeShow();
+std::unique_ptr<Command> MakeCancel();
+std::unique_ptr<Command> MakeKernels();
+std::unique_ptr<Command> MakeDevices();
+std::unique_ptr<Command> MakeArtifacts();
+std::unique_ptr<Command> MakeUp();
+std::unique_ptr<Command> MakeDown();
+std::unique_ptr<Command> MakeVersion();
+
+}  // namespace kbench::client

@@ -1,0 +1,125 @@
+#include "client/exit_code.h"
+
+#include <algorithm>
+#include <string>
+
+#include "proto/support/error.h"
+
+namespace kbench::client {
+namespace {
+
+using kbench::v1::CaseStatus;
+using kbench::v1::Job;
+using kbench::v1::Result;
+
+// Higher is worse.
+int Badness(int code) {
+  switch (code) {
+    case kExitInfrastructure:
+      return 5;
+    case kExitCancelled:
+      return 4;
+    case kExitBadOutcome:
+      return 3;
+    case kExitTimedOut:
+      return 2;
+    case kExitSuspect:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+int Worse(int a, int b) { return Badness(b) > Badness(a) ? b : a; }
+
+bool DidNotRun(const Result& result) {
+  return result.outcome() == kbench::v1::OUTCOME_UNSUPPORTED ||
+         result.outcome() == kbench::v1::OUTCOME_SKIPPED;
+}
+
+bool Matches(const std::string& asked, const std::string& implementation) {
+  return implementation == asked || implementation.rfind(asked + "/", 0) == 0;
+}
+
+// Whether something asked for by name did not run at all in this case.
+bool AskedForAndMissing(const Job& job, const CaseStatus& status) {
+  for (const std::string& asked : job.spec().implementations()) {
+    int matching = 0;
+    int idle = 0;
+    for (const Result& result : status.results()) {
+      if (!Matches(asked, result.implementation())) continue;
+      ++matching;
+      idle += DidNotRun(result) ? 1 : 0;
+    }
+    if (matching > 0 && idle == matching) return true;
+  }
+  return false;
+}
+
+int ExitCodeOfResult(const Result& result) {
+  switch (result.outcome()) {
+    case kbench::v1::OUTCOME_OK:
+      return result.verdict() == kbench::v1::VERDICT_VALID ? kExitOk : kExitSuspect;
+    case kbench::v1::OUTCOME_UNSUPPORTED:
+    case kbench::v1::OUTCOME_SKIPPED:
+      return kExitOk;
+    case kbench::v1::OUTCOME_TIMED_OUT:
+      return kExitTimedOut;
+    case kbench::v1::OUTCOME_CANCELLED:
+      return kExitCancelled;
+    case kbench::v1::OUTCOME_WRONG_RESULT:
+    case kbench::v1::OUTCOME_CRASHED:
+    case kbench::v1::OUTCOME_OUT_OF_MEMORY:
+    case kbench::v1::OUTCOME_COMPILE_ERROR:
+      return kExitBadOutcome;
+    default:
+      return kExitInfrastructure;
+  }
+}
+
+int ExitCodeOfState(kbench::v1::JobState state) {
+  switch (state) {
+    case kbench::v1::JOB_STATE_SUCCEEDED:
+      return kExitOk;
+    case kbench::v1::JOB_STATE_CANCELLED:
+      return kExitCancelled;
+    case kbench::v1::JOB_STATE_EXPIRED:
+      return kExitTimedOut;
+    default:
+      return kExitInfrastructure;
+  }
+}
+
+}  // namespace
+
+int ExitCodeOf(const Job& job) {
+  int code = ExitCodeOfState(job.state());
+  for (const CaseStatus& status : job.cases()) {
+    code = Worse(code, ExitCodeOfState(status.state()));
+    if (AskedForAndMissing(job, status)) code = Worse(code, kExitBadOutcome);
+    for (const Result& result : status.results()) code = Worse(code, ExitCodeOfResult(result));
+  }
+  return code;
+}
+
+int ExitCodeOf(const absl::Status& status) {
+  if (status.ok()) return kExitOk;
+  const ErrorDetails details = DetailsOf(status);
+  if (details.retry_after_seconds > 0) return kExitTryAgain;
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kOutOfRange:
+      return kExitUsage;
+    case absl::StatusCode::kResourceExhausted:
+      return kExitTryAgain;
+    case absl::StatusCode::kCancelled:
+      return kExitCancelled;
+    default:
+      return kExitInfrastructure;
+  }
+}
+
+}  // namespace kbench::client

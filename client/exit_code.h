@@ -1,0 +1,29 @@
+// What the process answers to a script. Pure; client/README.md holds the table. Thread-safe.
+#pragma once
+
+#include "absl/status/status.h"
+#include "kbench/v1/job.pb.h"
+
+namespace kbench::client {
+
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitBadOutcome = 1,
+  kExitUsage = 2,
+  kExitSuspect = 4,
+  kExitInfrastructure = 5,
+  kExitTimedOut = 6,
+  kExitCancelled = 7,
+  kExitTryAgain = 75,
+  kExitInterrupted = 130,  // Ctrl-C: 128 + SIGINT; the job goes on
+};
+
+// Of an ended job, with the results of its cases. The worst one counts: infrastructure, cancelled,
+// a bad outcome, a time-out, a suspect or invalid number. UNSUPPORTED and SKIPPED rows count only
+// where an implementation asked for by name (or all of a family asked for) did not run.
+int ExitCodeOf(const kbench::v1::Job& job);
+
+// Of a call that failed.
+int ExitCodeOf(const absl::Status& status);
+
+}  // namespace kbench::client

@@ -1,0 +1,44 @@
+#include "client/interrupt.h"
+
+#include <chrono>
+#include <utility>
+
+namespace kbench::client {
+
+bool Interrupt::Fire() {
+  MutexLock lock(mutex_);
+  const bool first = !fired_;
+  fired_ = true;
+  changed_.NotifyAll();
+  if (!hook_) return false;
+  hook_();
+  return first;
+}
+
+bool Interrupt::fired() const {
+  MutexLock lock(mutex_);
+  return fired_;
+}
+
+bool Interrupt::Sleep(double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  MutexLock lock(mutex_);
+  while (!fired_) {
+    const std::chrono::duration<double> left = end - std::chrono::steady_clock::now();
+    if (left.count() <= 0) return true;
+    changed_.WaitFor(mutex_, left.count());
+  }
+  return false;
+}
+
+Interrupt::Hook::Hook(Interrupt& interrupt, std::function<void()> on_fire) : interrupt_(interrupt) {
+  MutexLock lock(interrupt_.mutex_);
+  interrupt_.hook_ = std::move(on_fire);
+}
+
+Interrupt::Hook::~Hook() {
+  MutexLock lock(interrupt_.mutex_);
+  interrupt_.hook_ = nullptr;
+}
+
+}  // namespace kbench::client

@@ -1,0 +1,38 @@
+// Ctrl-C as an object: main()'s signal thread fires it, whoever waits reacts. Thread-safe.
+#pragma once
+
+#include <functional>
+
+#include "proto/support/mutex.h"
+
+namespace kbench::client {
+
+class Interrupt {
+ public:
+  // False when nobody is there to react, or when it had fired before: the process should simply
+  // end.
+  bool Fire();
+  bool fired() const;
+  // Sleeps; false as soon as it has fired.
+  bool Sleep(double seconds);
+
+  // While it lives, `on_fire` is called (from the firing thread) by Fire().
+  class Hook {
+   public:
+    Hook(Interrupt& interrupt, std::function<void()> on_fire);
+    ~Hook();
+    Hook(const Hook&) = delete;
+    Hook& operator=(const Hook&) = delete;
+
+   private:
+    Interrupt& interrupt_;
+  };
+
+ private:
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool fired_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> hook_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace kbench::client

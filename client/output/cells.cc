@@ -1,0 +1,101 @@
+#include "client/output/cells.h"
+
+#include <fmt/format.h>
+
+#include "client/output/units.h"
+#include "client/output/words.h"
+
+namespace kbench::client {
+namespace {
+
+using kbench::v1::CaseStatus;
+using kbench::v1::Result;
+
+std::string TimeCell(const Result& result) {
+  const double ratio = IntervalRatio(result.device_time());
+  std::string text = FormatSeconds(result.device_time().median());
+  if (ratio > 0) text += " +-" + FormatPercent(ratio);
+  return text;
+}
+
+std::string SpeedCell(const Result& result, bool with_interval) {
+  if (result.is_baseline()) return "baseline";
+  const auto& comparison = result.comparison();
+  if (!(comparison.speedup() > 0)) return "-";
+  std::string text = FormatFactor(comparison.speedup());
+  if (with_interval && comparison.low() > 0 && comparison.high() > 0) {
+    std::string low = FormatFactor(comparison.low());
+    std::string high = FormatFactor(comparison.high());
+    low.pop_back();
+    high.pop_back();
+    text += fmt::format(" [{}, {}]", low, high);
+  }
+  return text;
+}
+
+std::string ErrorCell(const Result& result) {
+  return result.verification().verified() ? FormatError(result.verification().relative_error())
+                                          : "unverified";
+}
+
+}  // namespace
+
+std::string CaseTitle(const CaseStatus& status) {
+  const auto& spec = status.spec();
+  const std::string mode = spec.mode().empty() ? "cold" : spec.mode();
+  std::string title = fmt::format("{} {} {}, {}", spec.kernel(), spec.dtype(),
+                                  spec.shape().empty() ? spec.size() : spec.shape(), mode);
+  if (status.device().empty()) return title;
+  title += ", on " + status.device();
+  if (status.results_size() > 0 && !status.results(0).environment().device_name().empty()) {
+    title += " (" + status.results(0).environment().device_name() + ")";
+  }
+  return title;
+}
+
+const std::vector<std::string>& ResultHeader() {
+  static const std::vector<std::string> header = {"implementation", "time",  "rate",
+                                                  "vs baseline",    "error", "verdict"};
+  return header;
+}
+
+bool HasNumber(const Result& result) {
+  return result.outcome() == kbench::v1::OUTCOME_OK && result.device_time().median() > 0;
+}
+
+std::vector<std::string> ResultCells(const Result& result, bool with_speed_interval) {
+  return {result.implementation(),
+          TimeCell(result),
+          FormatRate(result.throughput()),
+          SpeedCell(result, with_speed_interval),
+          ErrorCell(result),
+          VerdictWord(result.verdict())};
+}
+
+std::vector<std::string> CaseNotes(const CaseStatus& status) {
+  std::vector<std::string> notes;
+  for (const Result& result : status.results()) {
+    if (!HasNumber(result)) continue;
+    const std::string sentence = VerdictSentence(result);
+    if (result.verdict() == kbench::v1::VERDICT_VALID) {
+      if (!sentence.empty()) notes.push_back(result.implementation() + ": " + sentence);
+      continue;
+    }
+    notes.push_back(fmt::format("{} {}: {}", result.implementation(), VerdictWord(result.verdict()),
+                                sentence.empty() ? "no reason was given" : sentence));
+  }
+  if (status.attempt() > 1) {
+    notes.push_back(fmt::format("measured at attempt {}: the earlier ones were lost on the way",
+                                status.attempt()));
+  }
+  return notes;
+}
+
+std::string NoResultsSentence(const CaseStatus& status) {
+  std::string text = StateWord(status.state());
+  if (!status.message().empty()) return text + ": " + status.message();
+  if (!status.reason().empty()) return text + ": " + status.reason();
+  return text;
+}
+
+}  // namespace kbench::client

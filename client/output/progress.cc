@@ -1,0 +1,93 @@
+#include "client/output/progress.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "client/output/text_table.h"
+#include "client/output/units.h"
+#include "proto/support/clock.h"
+#include "proto/support/ids.h"
+
+namespace kbench::client {
+namespace {
+
+using kbench::v1::CaseStatus;
+using kbench::v1::Job;
+using kbench::v1::Progress;
+
+std::string WaitText(const Job& job) {
+  std::string text = "job " + JobId(job.name()) + " waits";
+  if (job.queue_position() > 0) {
+    text += fmt::format(": {} {} ahead", job.queue_position(),
+                        job.queue_position() == 1 ? "case" : "cases");
+  }
+  if (!job.message().empty()) return text + ": " + job.message();
+  static const std::map<std::string, std::string> words = {
+      {"NO_DEVICE", "no worker has such a device"},
+      {"DEVICE_OFFLINE", "its device is offline"},
+      {"DEVICE_NOT_READY", "its device is not ready"}};
+  const auto known = words.find(job.reason());
+  return known == words.end() ? text : text + ": " + known->second;
+}
+
+std::string PhaseWord(const std::string& phase) {
+  static const std::map<std::string, std::string> words = {
+      {"prepare", "preparing"}, {"verify", "verifying"}, {"warm", "warming up"},
+      {"measure", "measuring"}, {"check", "checking"},   {"finish", "finishing"}};
+  const auto known = words.find(phase);
+  return known == words.end() ? phase : known->second;
+}
+
+std::string PhaseText(const Progress& progress) {
+  std::string text = PhaseWord(progress.phase());
+  if (!progress.implementation().empty()) text += " " + progress.implementation();
+  if (progress.round() > 0) text += fmt::format(", round {}", progress.round());
+  if (progress.round() > 0 && progress.max_rounds() > 0) {
+    text += fmt::format(" of {}", progress.max_rounds());
+  }
+  if (progress.interval_ratio() > 0) text += ", +-" + FormatPercent(progress.interval_ratio());
+  if (progress.median_seconds() > 0) text += ", " + FormatSeconds(progress.median_seconds());
+  if (progress.has_elapsed()) {
+    text += fmt::format(", {:.0f} s", ToSeconds(progress.elapsed()));
+  }
+  return text;
+}
+
+std::string CaseText(const Job& job, const CaseStatus& status) {
+  const auto& spec = status.spec();
+  std::string text = fmt::format("{} {} {}", spec.kernel(), spec.dtype(), spec.size());
+  if (job.cases_size() > 1) {
+    text = fmt::format("case {}/{} {}", status.index() + 1, job.cases_size(), text);
+  }
+  return status.device().empty() ? text : text + " on " + status.device();
+}
+
+}  // namespace
+
+std::string ProgressText(const JobView& view) {
+  const Job& job = view.job();
+  for (const CaseStatus& status : job.cases()) {
+    if (status.state() != kbench::v1::JOB_STATE_RUNNING) continue;
+    const bool here = view.progress() && view.progress()->case_index() == status.index();
+    return CaseText(job, status) + ": " + (here ? PhaseText(*view.progress()) : "starting");
+  }
+  if (IsFinal(job.state())) return "";
+  return WaitText(job);
+}
+
+void ProgressLine::Show(const std::string& text) {
+  if (!io_.err_is_terminal || text == shown_) return;
+  // One column is left free: a full line would wrap on some terminals.
+  const int width = io_.width > 20 ? io_.width - 1 : 79;
+  io_.err << "\r\x1b[K" << Cut(text, static_cast<std::size_t>(width)) << std::flush;
+  shown_ = text;
+}
+
+void ProgressLine::Erase() {
+  if (shown_.empty()) return;
+  io_.err << "\r\x1b[K" << std::flush;
+  shown_.clear();
+}
+
+}  // namespace kbench::client

@@ -1,0 +1,96 @@
+#include "client/output/text_table.h"
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+
+namespace kbench::client {
+namespace {
+
+constexpr std::size_t kGap = 2;
+
+std::string Pad(const std::string& text, std::size_t width, bool right) {
+  if (text.size() >= width) return text;
+  const std::string space(width - text.size(), ' ');
+  return right ? space + text : text + space;
+}
+
+std::string TrimRight(std::string line) {
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+std::vector<std::size_t> ColumnWidths(const TextTable& table) {
+  std::vector<std::size_t> widths;
+  for (const std::string& cell : table.header) widths.push_back(cell.size());
+  for (const auto& row : table.rows) {
+    const bool whole = row.size() == table.header.size();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      // The last cell of a short row does not make a column wider.
+      if (whole || i + 1 < row.size()) widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  return widths;
+}
+
+std::size_t Total(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
+}
+
+}  // namespace
+
+std::string Cut(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 1) + "~";
+}
+
+std::string Wrap(const std::string& text, std::size_t width, std::size_t indent) {
+  std::istringstream words(text);
+  std::string out;
+  std::string line;
+  for (std::string word; words >> word;) {
+    if (!line.empty() && line.find_first_not_of(' ') != std::string::npos &&
+        line.size() + 1 + word.size() > width) {
+      out += line + "\n";
+      line = std::string(indent, ' ');
+    }
+    const bool fresh = line.find_first_not_of(' ') == std::string::npos;
+    line += fresh ? word : " " + word;
+  }
+  return out + line;
+}
+
+std::size_t TextTable::Width() const { return Total(ColumnWidths(*this)); }
+
+std::string TextTable::ToString() const {
+  std::vector<std::size_t> widths = ColumnWidths(*this);
+  const std::size_t total = Total(widths);
+  if (total > kTableWidth) {
+    const std::size_t excess = total - kTableWidth;
+    widths[0] = widths[0] > excess + 8 ? widths[0] - excess : 8;
+  }
+  const auto is_right = [&](std::size_t i) { return i < right.size() && right[i]; };
+  std::string out;
+  const auto add = [&](const std::vector<std::string>& row) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) line += std::string(kGap, ' ');
+      const bool spans = i + 1 == row.size() && row.size() < header.size();
+      if (spans) {
+        const std::size_t indent = line.size();
+        line += Wrap(row[i], std::max(kTableWidth - indent, kTableWidth / 3), 0);
+        for (std::size_t at = line.find('\n'); at != std::string::npos;
+             at = line.find('\n', at + 1 + indent)) {
+          line.insert(at + 1, std::string(indent, ' '));
+        }
+      } else {
+        line += Pad(i == 0 ? Cut(row[i], widths[i]) : row[i], widths[i], is_right(i));
+      }
+    }
+    out += TrimRight(line) + "\n";
+  };
+  add(header);
+  for (const auto& row : rows) add(row);
+  return out;
+}
+
+}  // namespace kbench::client

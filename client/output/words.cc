@@ -1,0 +1,142 @@
+#include "client/output/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "client/output/units.h"
+
+namespace kbench::client {
+namespace {
+
+using kbench::v1::Result;
+
+constexpr double kDefaultTarget = 0.005;
+
+std::string WithoutPrefix(const std::string& name, const std::string& prefix) {
+  return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
+}
+
+// A code nobody has put into words yet reads as its own words: "CLOCK_DRIFT" -> "clock drift".
+std::string Spoken(std::string code) {
+  for (char& c : code) {
+    c = c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return code;
+}
+
+// What a reason means, and what a person can do about it.
+struct ReasonWords {
+  const char* meaning;
+  const char* advice;
+};
+
+constexpr char kIdle[] = "the machine is noisy: run again when it is idle, or take --quick";
+constexpr char kCool[] = "let the device cool and run again";
+
+const ReasonWords* FindReason(const std::string& reason) {
+  static const std::map<std::string, ReasonWords> words = {
+      {"NOT_CONVERGED", {"the interval stayed wider than asked for", kIdle}},
+      {"FEW_ROUNDS",
+       {"too few rounds fitted into the time", "give it more with --budget, or take --quick"}},
+      {"NOISY", {"the times scatter", kIdle}},
+      {"DRIFTING", {"the times kept rising or falling", kIdle}},
+      {"BIMODAL", {"the times fall into two groups", kIdle}},
+      {"HOST_STALL", {"the host could not keep the device fed", kIdle}},
+      {"MIGRATED", {"the measuring thread was moved between cores", kIdle}},
+      {"CPU_STEAL", {"the hypervisor gave the processor to others", kIdle}},
+      {"FOREIGN_PROCESS", {"another program used the device", "run again when it is gone"}},
+      {"FASTER_THAN_PEAK", {"it is faster than the device can be", "do not use this number"}},
+      {"NOT_REVERIFIED",
+       {"there was no time to check the output again", "give it more with --budget"}},
+      {"THROTTLED_ROUNDS", {"the device was throttled", kCool}},
+      {"THROTTLED_HW_THERMAL", {"the device was too hot", kCool}},
+      {"THROTTLED_SW_THERMAL", {"the device was too hot", kCool}},
+      {"THROTTLED_POWER_BRAKE", {"the device's power was cut back", kCool}},
+      {"POWER_LIMITED", {"it ran at the device's power limit", ""}},
+      {"RESOLUTION_LIMITED", {"one launch is as short as the clock can tell", ""}},
+      {"GROUPED", {"not all fitted into memory at once, so they ran in groups", ""}},
+  };
+  const auto found = words.find(reason);
+  return found == words.end() ? nullptr : &found->second;
+}
+
+// The interval in numbers, for a result that came without a sentence.
+std::string WideInterval(const Result& result) {
+  const double ratio = IntervalRatio(result.device_time());
+  const double target =
+      result.policy().target_ratio() > 0 ? result.policy().target_ratio() : kDefaultTarget;
+  return fmt::format("the interval is {}, wider than the {} asked for", FormatPercent(ratio),
+                     FormatPercent(target));
+}
+
+std::string Meaning(const Result& result, const std::string& reason) {
+  if (reason == "NOT_CONVERGED" && IntervalRatio(result.device_time()) > 0) {
+    return WideInterval(result);
+  }
+  const ReasonWords* words = FindReason(reason);
+  return words != nullptr ? words->meaning : Spoken(reason);
+}
+
+}  // namespace
+
+std::string OutcomeWord(kbench::v1::Outcome outcome) {
+  return WithoutPrefix(kbench::v1::Outcome_Name(outcome), "OUTCOME_");
+}
+
+std::string VerdictWord(kbench::v1::Verdict verdict) {
+  if (verdict == kbench::v1::VERDICT_UNSPECIFIED) return "-";
+  return WithoutPrefix(kbench::v1::Verdict_Name(verdict), "VERDICT_");
+}
+
+std::string StateWord(kbench::v1::JobState state) {
+  return WithoutPrefix(kbench::v1::JobState_Name(state), "JOB_STATE_");
+}
+
+kbench::v1::JobState ParseState(const std::string& word) {
+  std::string upper = word;
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  kbench::v1::JobState state = kbench::v1::JOB_STATE_UNSPECIFIED;
+  if (!kbench::v1::JobState_Parse("JOB_STATE_" + WithoutPrefix(upper, "JOB_STATE_"), &state)) {
+    return kbench::v1::JOB_STATE_UNSPECIFIED;
+  }
+  return state;
+}
+
+std::string OutcomeSentence(const Result& result) {
+  std::string text = result.message();
+  if (text.empty()) text = Spoken(result.reason());
+  if (result.outcome() == kbench::v1::OUTCOME_SKIPPED && result.estimate_seconds() > 0) {
+    const std::string estimate = fmt::format("one launch would take about {}",
+                                             FormatSecondsRoughly(result.estimate_seconds()));
+    // The server's sentence may hold the estimate already; then it stands alone.
+    if (text.find("launch") == std::string::npos) {
+      text = text.empty() ? estimate : estimate + ": " + text;
+    }
+  }
+  return text;
+}
+
+std::string VerdictSentence(const Result& result) {
+  const bool valid = result.verdict() == kbench::v1::VERDICT_VALID;
+  // The worker's own sentence has the figures; it speaks of what makes a number not VALID.
+  std::string text = valid ? "" : result.message();
+  std::vector<std::string> advices;
+  for (const std::string& reason : result.verdict_reasons()) {
+    const ReasonWords* words = FindReason(reason);
+    if (valid || result.message().empty()) {
+      text += (text.empty() ? "" : "; ") + Meaning(result, reason);
+    }
+    if (words == nullptr || words->advice[0] == '\0') continue;
+    if (std::find(advices.begin(), advices.end(), words->advice) == advices.end()) {
+      advices.emplace_back(words->advice);
+    }
+  }
+  for (const std::string& advice : advices) text += (text.empty() ? "" : "; ") + advice;
+  return text;
+}
+
+}  // namespace kbench::client

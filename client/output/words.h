@@ -1,0 +1,23 @@
+// Codes as plain words. Pure; thread-safe.
+#pragma once
+
+#include <string>
+
+#include "kbench/v1/job.pb.h"
+#include "kbench/v1/result.pb.h"
+
+namespace kbench::client {
+
+std::string OutcomeWord(kbench::v1::Outcome outcome);  // "WRONG_RESULT"
+std::string VerdictWord(kbench::v1::Verdict verdict);  // "SUSPECT", "-" where there is none
+std::string StateWord(kbench::v1::JobState state);     // "QUEUED"
+// Any case, with or without JOB_STATE_; UNSPECIFIED when it is no state.
+kbench::v1::JobState ParseState(const std::string& word);
+
+// Why a row has no number, in one sentence: "one launch would take about 43 s, too long ..."
+std::string OutcomeSentence(const kbench::v1::Result& result);
+// Why the number may not be trusted and what to do about it, or what else is to be known of it;
+// empty when there is nothing to say.
+std::string VerdictSentence(const kbench::v1::Result& result);
+
+}  // namespace kbench::client

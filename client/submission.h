@@ -1,0 +1,33 @@
+// What `submit` was asked for, and the request made of it: lists and ranges become the product of
+// their values. Pure; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kbench/v1/job_service.pb.h"
+
+namespace kbench::client {
+
+struct Submission {
+  std::string kernels;             // comma-separated
+  std::string dtypes;              // comma-separated
+  std::vector<std::string> sizes;  // each may be a list or a range
+  std::string modes;               // comma-separated; empty: cold
+  std::string implementations;     // comma-separated; empty: the default choice
+  std::string device;
+  std::string flush;
+  std::string target;         // "0.5%"; empty: the default
+  std::string budget;         // "60s"
+  std::string queue_timeout;  // "10m"
+  std::uint64_t seed = 0;
+  int priority = -1;                // below 0: the default
+  std::vector<std::string> labels;  // key=value
+};
+
+// Only what must be understood to expand a sweep is checked here; the coordinator checks the rest.
+absl::StatusOr<kbench::v1::JobSpec> BuildSpec(const Submission& submission);
+
+}  // namespace kbench::client
