@@ -1,0 +1,44 @@
+"""The manifests of tests/gpu can be read, and hold what the GPU side must prove; runs without a GPU."""
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import cells  # noqa: E402
+
+KERNELS = {"null", "copy", "sum", "softmax", "matmul", "attention"}
+OUTCOMES = {"OK", "WRONG_RESULT", "CRASHED", "TIMED_OUT", "OUT_OF_MEMORY"}
+
+
+def test_every_kernel_and_every_cublas_dtype_is_there():
+    rows = cells.read_manifest(HERE / "manifest.csv")
+    assert {row["kernel"] for row in rows if row["implementation"] == "cuda/naive"} == KERNELS
+    assert {row["dtype"] for row in rows if row["implementation"] == "cublas"} == {"fp64", "fp32", "tf32", "fp16", "bf16"}
+    assert any((row["dtype"], row["size"], row["implementation"]) == ("fp16", "4096", "cublas") for row in rows)
+    assert {row["outcome"] for row in rows} == {"OK"}
+
+
+def test_every_misbehaviour_is_followed_by_a_good_cell():
+    rows = cells.read_manifest(HERE / "fixtures.csv")
+    outcomes = [row["outcome"] for row in rows]
+    assert set(outcomes) == OUTCOMES
+    for bad, good in zip(outcomes[::2], outcomes[1::2], strict=True):
+        assert bad != "OK" and good == "OK"
+
+
+@pytest.mark.parametrize("words,capability,expected", [
+    ("all", "7.5", True), ("sm_90", "9.0", True), ("sm_90", "10.0", False), ("sm_80+", "12.0", True), ("sm_80+", "7.5", False),
+    ("sm_89 sm_100+", "8.9", True), ("sm_89 sm_100+", "9.0", False)])
+def test_architectures(words, capability, expected):
+    assert cells.applies(words, capability) is expected
+
+
+@pytest.mark.parametrize("row", ["sum,fp32,1,x,all", "sum,fp32,1,x,all,OK,more", "sum,fp32,1,x,hopper,OK"])
+def test_a_broken_row_is_named(tmp_path, row):
+    path = tmp_path / "manifest.csv"
+    path.write_text("kernel,dtype,size,implementation,architectures,outcome\n" + row + "\n", encoding="utf-8")
+    with pytest.raises(cells.CellError):
+        cells.read_manifest(path)
