@@ -14,7 +14,7 @@ constexpr double kImpossibleFlops = 1.12;
 constexpr double kImpossibleBandwidth = 1.05;
 constexpr double kTolerableFlagShare = 0.25;
 constexpr double kTolerableDiscardShare = 0.10;
-constexpr double kTolerableSteal = 0.02;
+constexpr double kTolerableSteal = 0.05;
 
 std::string Format(const char* format, double a, double b = 0, double c = 0) {
   char text[256];

@@ -1,0 +1,299 @@
+#include "worker/daemon/case_driver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "proto/support/clock.h"
+
+namespace kbench {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+
+// A device that can be told to be hot or dead.
+class FakeMonitor final : public DeviceMonitor {
+ public:
+  v1::Telemetry Now() override { return {}; }
+  void Begin() override {}
+  v1::Telemetry End() override {
+    v1::Telemetry telemetry;
+    telemetry.set_sm_clock_hertz(1e9);
+    if (hot_rounds_ > 0) {
+      --hot_rounds_;
+      telemetry.add_throttle_reasons("SW_THERMAL");
+    }
+    return telemetry;
+  }
+  absl::Status Check() override { return check_; }
+  void SetOwnProcesses(const std::vector<int>&) override {}
+
+  int hot_rounds_ = 0;
+  absl::Status check_ = absl::OkStatus();
+};
+
+class CaseDriverTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    RunnerPool::Options options;
+    options.runners = {{KBENCH_FAKE_RUNNER, {}, {}}};
+    options.device_kind = "cpu";
+    auto pool = RunnerPool::Create(options);
+    ASSERT_TRUE(pool.ok()) << pool.status();
+    pool_ = *std::move(pool);
+    scratch_ = testing::TempDir() + "/driver-" + std::to_string(getpid());
+    std::filesystem::create_directories(scratch_);
+    facts_.device.set_kind("cuda");  // no host memory limit
+    facts_.device.set_model("Fake device");
+    assign_.mutable_id()->set_job("jobs/test");
+    assign_.mutable_id()->set_attempt(2);
+    assign_.mutable_case_()->set_kernel("matmul");
+    assign_.mutable_case_()->set_dtype("fp32");
+    assign_.mutable_case_()->set_size("64");
+    SetBudget(20);
+  }
+  void TearDown() override { std::filesystem::remove_all(scratch_); }
+
+  void SetBudget(double seconds) {
+    *assign_.mutable_policy()->mutable_case_budget() = ToDuration(seconds);
+  }
+  void Implementations(const std::vector<std::string>& names, const std::string& baseline = "") {
+    assign_.mutable_implementations()->Assign(names.begin(), names.end());
+    assign_.set_baseline(baseline);
+  }
+  std::map<std::string, v1::Result> Run() {
+    DriverContext context;
+    context.pool = pool_.get();
+    context.monitor = &monitor_;
+    context.facts = &facts_;
+    context.device_name = "gpu0";
+    context.worker_name = "test";
+    context.scratch_dir = scratch_;
+    CaseDriver driver(context, assign_, &cancel_,
+                      [this](const v1::Progress& p) { progress_.push_back(p); });
+    outcome_ = driver.Run();
+    std::map<std::string, v1::Result> results;
+    for (const auto& result : outcome_.result.results()) {
+      EXPECT_EQ(results.count(result.implementation()), 0u) << "one row an implementation";
+      results[result.implementation()] = result;
+    }
+    EXPECT_EQ(outcome_.result.results_size(), assign_.implementations_size());
+    return results;
+  }
+
+  std::unique_ptr<RunnerPool> pool_;
+  FakeMonitor monitor_;
+  DeviceFacts facts_;
+  std::string scratch_;
+  v1::Assign assign_;
+  CancelToken cancel_;
+  std::vector<v1::Progress> progress_;
+  AttemptOutcome outcome_;
+};
+
+TEST_F(CaseDriverTest, MeasuresAndCompares) {
+  Implementations({"fake/half", "fake/fast"}, "fake/half");
+  auto results = Run();
+  const v1::Result& fast = results["fake/fast"];
+  EXPECT_EQ(fast.outcome(), v1::OUTCOME_OK) << fast.message();
+  EXPECT_EQ(fast.verdict(), v1::VERDICT_VALID) << fast.message();
+  EXPECT_NEAR(fast.device_time().median(), 1e-3, 2e-6);
+  EXPECT_EQ(fast.device_time().rounds(), 8);
+  EXPECT_GE(fast.device_time().samples(), 80);
+  EXPECT_NEAR(fast.comparison().speedup(), 2, 0.01);
+  EXPECT_EQ(fast.comparison().baseline(), "fake/half");
+  EXPECT_FALSE(results["fake/half"].has_comparison());
+  EXPECT_TRUE(results["fake/half"].is_baseline());
+  EXPECT_NEAR(fast.throughput().flops(), 2.0 * 64 * 64 * 64, 1);
+  EXPECT_NEAR(fast.device_cycles(), 1e6, 2e3);
+  EXPECT_THAT(fast.verification().stages(), ElementsAre("before", "after", "new-seed"));
+  EXPECT_EQ(fast.environment().libraries().at("fakelib"), "1.2");
+  EXPECT_EQ(fast.configuration().at("tile"), "64");
+  EXPECT_EQ(fast.case_().shape(), "m=64,n=64,k=64,layout=nn");
+  EXPECT_EQ(fast.attempt(), 2);
+  EXPECT_THAT(fast.replay(), HasSubstr("kbench-client submit matmul fp32 m=64,n=64,k=64,layout=nn "
+                                       "--impl fake/fast --device gpu0"));
+  EXPECT_THAT(fast.artifacts(), ElementsAre("samples-fake_fast.json", "log-fake_fast.txt"));
+  ASSERT_GE(outcome_.result.artifacts_size(), 2);
+  EXPECT_THAT(outcome_.result.artifacts(0).content(), HasSubstr("\"device_seconds\":[0.00"));
+  EXPECT_TRUE(std::filesystem::is_empty(scratch_)) << "the folder of the case must be removed";
+}
+
+TEST_F(CaseDriverTest, ProgressNamesThePhases) {
+  Implementations({"fake/fast"});
+  Run();
+  std::vector<std::string> phases;
+  for (const auto& progress : progress_) {
+    if (phases.empty() || phases.back() != progress.phase()) phases.push_back(progress.phase());
+  }
+  EXPECT_THAT(phases, ElementsAre("prepare", "verify", "warm", "measure", "check", "finish"));
+  EXPECT_GT(progress_.back().interval_ratio(), 0);
+  EXPECT_NEAR(progress_.back().median_seconds(), 1e-3, 1e-5);
+}
+
+TEST_F(CaseDriverTest, FaultsOfSomeLeaveTheOthersTheirNumbers) {
+  Implementations({"fake/crash", "fake/fast", "fake/crash-prepare", "fake/hang-prepare",
+                   "fake/nan-frame", "fake/wrong", "fake/wrong-after", "fake/oom", "fake/negative",
+                   "fake/empty", "fake/unsupported", "fake/too-slow", "nobody/knows"},
+                  "fake/fast");
+  SetBudget(8);
+  auto results = Run();
+  EXPECT_EQ(results["fake/fast"].outcome(), v1::OUTCOME_OK);
+  EXPECT_EQ(results["fake/fast"].verdict(), v1::VERDICT_VALID) << results["fake/fast"].message();
+  const auto expect = [&](const char* name, v1::Outcome outcome, const char* reason) {
+    EXPECT_EQ(results[name].outcome(), outcome) << name << ": " << results[name].message();
+    EXPECT_EQ(results[name].reason(), reason) << name;
+    EXPECT_FALSE(results[name].message().empty()) << name;
+    EXPECT_EQ(results[name].device_time().median(), 0) << name << " must show no time";
+    EXPECT_EQ(results[name].verdict(), v1::VERDICT_UNSPECIFIED) << name;
+  };
+  expect("fake/crash", v1::OUTCOME_CRASHED, "SIGSEGV");
+  expect("fake/crash-prepare", v1::OUTCOME_CRASHED, "SIGSEGV");
+  expect("fake/hang-prepare", v1::OUTCOME_TIMED_OUT, "PREPARE_TIMEOUT");
+  expect("fake/nan-frame", v1::OUTCOME_CRASHED, "BAD_FRAME");
+  expect("fake/wrong", v1::OUTCOME_WRONG_RESULT, "TOLERANCE");
+  expect("fake/wrong-after", v1::OUTCOME_WRONG_RESULT, "TOLERANCE");
+  expect("fake/oom", v1::OUTCOME_OUT_OF_MEMORY, "DEVICE_MEMORY");
+  expect("fake/negative", v1::OUTCOME_CRASHED, "BAD_BURST");
+  expect("fake/empty", v1::OUTCOME_INFRA, "NO_SAMPLES");
+  expect("fake/unsupported", v1::OUTCOME_UNSUPPORTED, "NO_LAYOUT");
+  expect("fake/too-slow", v1::OUTCOME_SKIPPED, "OVER_BUDGET");
+  expect("nobody/knows", v1::OUTCOME_UNSUPPORTED, "UNKNOWN_IMPLEMENTATION");
+  EXPECT_EQ(results["fake/too-slow"].estimate_seconds(), 100);
+  EXPECT_NEAR(results["fake/wrong"].verification().relative_error(), 0.5, 1e-9);
+  EXPECT_FALSE(results["fake/wrong"].verification().verified());
+  EXPECT_EQ(outcome_.result.infra_error(), "");
+}
+
+TEST_F(CaseDriverTest, SlowLaunchesEndWithinTheBudgetAndKeepTheirNumber) {
+  // 0.35 s a launch (check, rounds, check) in 4 s: no room for six rounds, but a number.
+  Implementations({"fake/slow", "fake/too-slow"}, "fake/slow");
+  SetBudget(4);
+  const double begin = SystemClock().SteadySeconds();
+  auto results = Run();
+  EXPECT_LT(SystemClock().SteadySeconds() - begin, 4.0);
+  const v1::Result& slow = results["fake/slow"];
+  EXPECT_EQ(slow.outcome(), v1::OUTCOME_OK) << slow.message();
+  EXPECT_GE(slow.device_time().rounds(), 4);
+  EXPECT_EQ(slow.device_time().samples(), slow.device_time().rounds()) << "one sample a round";
+  EXPECT_THAT(slow.verification().stages(), Contains("new-seed"));
+  EXPECT_EQ(results["fake/too-slow"].outcome(), v1::OUTCOME_SKIPPED);
+}
+
+TEST_F(CaseDriverTest, NoiseIsSuspectAndExplained) {
+  Implementations({"fake/noisy"});
+  auto results = Run();
+  const v1::Result& noisy = results["fake/noisy"];
+  EXPECT_EQ(noisy.outcome(), v1::OUTCOME_OK);
+  EXPECT_EQ(noisy.verdict(), v1::VERDICT_SUSPECT);
+  EXPECT_EQ(noisy.device_time().rounds(), 40);
+  EXPECT_THAT(noisy.verdict_reasons(), IsSupersetOf({"NOT_CONVERGED", "NOISY"}));
+  EXPECT_THAT(noisy.message(), HasSubstr("after 40 rounds"));
+}
+
+TEST_F(CaseDriverTest, DriftAtTheFirstLookWarmsUpAgain) {
+  Implementations({"fake/drift"});
+  auto results = Run();
+  const v1::Result& drift = results["fake/drift"];
+  EXPECT_EQ(drift.verdict(), v1::VERDICT_VALID) << drift.message();
+  EXPECT_EQ(drift.device_time().discarded_rounds(), 8);
+  EXPECT_NEAR(drift.device_time().median(), 1.45e-3, 1e-5) << "the rounds after the drift";
+}
+
+TEST_F(CaseDriverTest, WhatDoesNotFitTogetherRunsInGroupsWithTheBaseline) {
+  Implementations({"fake/fast", "fake/oom-if-shared", "fake/half"}, "fake/fast");
+  auto results = Run();
+  const v1::Result& alone = results["fake/oom-if-shared"];
+  EXPECT_EQ(alone.outcome(), v1::OUTCOME_OK) << alone.reason() << alone.message();
+  EXPECT_THAT(alone.verdict_reasons(), Contains("GROUPED"));
+  EXPECT_EQ(results["fake/half"].outcome(), v1::OUTCOME_OK);
+  EXPECT_EQ(results["fake/fast"].outcome(), v1::OUTCOME_OK);
+  EXPECT_TRUE(results["fake/half"].has_comparison());
+}
+
+TEST_F(CaseDriverTest, ExclusiveDevicesHoldOneAtATime) {
+  facts_.exclusive = true;
+  Implementations({"fake/oom-if-shared", "fake/half"}, "fake/half");
+  auto results = Run();
+  EXPECT_EQ(results["fake/oom-if-shared"].outcome(), v1::OUTCOME_OK);
+  EXPECT_EQ(results["fake/half"].outcome(), v1::OUTCOME_OK);
+}
+
+TEST_F(CaseDriverTest, HotRoundsAreThrownAway) {
+  monitor_.hot_rounds_ = 2;
+  SetBudget(4);
+  Implementations({"fake/fast"});
+  auto results = Run();
+  EXPECT_EQ(results["fake/fast"].device_time().discarded_rounds(), 2);
+  EXPECT_EQ(results["fake/fast"].verdict(), v1::VERDICT_SUSPECT);
+  EXPECT_THAT(results["fake/fast"].verdict_reasons(), Contains("THROTTLED_SW_THERMAL"));
+}
+
+TEST_F(CaseDriverTest, ADeadDeviceEndsTheAttemptAsInfra) {
+  monitor_.check_ = absl::UnavailableError("the GPU does not answer: GPU is lost");
+  Implementations({"fake/fast", "fake/crash-prepare", "fake/half"});
+  auto results = Run();
+  EXPECT_FALSE(outcome_.device.ok());
+  EXPECT_THAT(outcome_.result.infra_error(), HasSubstr("GPU is lost"));
+  EXPECT_EQ(results["fake/crash-prepare"].outcome(), v1::OUTCOME_CRASHED);
+  EXPECT_EQ(results["fake/half"].outcome(), v1::OUTCOME_INFRA);
+}
+
+TEST_F(CaseDriverTest, CancelledMidwayGivesEveryRow) {
+  Implementations({"fake/slow", "fake/fast"});
+  std::thread canceller([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    cancel_.Cancel(CancelToken::Why::kRequested);
+  });
+  auto results = Run();
+  canceller.join();
+  EXPECT_TRUE(outcome_.result.cancelled());
+  EXPECT_EQ(results["fake/slow"].outcome(), v1::OUTCOME_CANCELLED);
+  EXPECT_EQ(results["fake/fast"].outcome(), v1::OUTCOME_CANCELLED);
+}
+
+TEST_F(CaseDriverTest, ShutdownIsNotTheImplementationsFault) {
+  cancel_.Cancel(CancelToken::Why::kShutdown);
+  Implementations({"fake/fast"});
+  auto results = Run();
+  EXPECT_EQ(outcome_.result.infra_error(), "worker is shutting down");
+  EXPECT_EQ(results["fake/fast"].outcome(), v1::OUTCOME_INFRA);
+}
+
+TEST_F(CaseDriverTest, RunnersStayForTheNextCaseOfTheJob) {
+  assign_.set_more_of_job(true);
+  Implementations({"fake/fast"});
+  pool_->BeginCase();
+  Run();
+  const auto kept = pool_->Take("matmul", "fake/fast");
+  ASSERT_TRUE(kept.ok());
+  // A kept runner has had requests before: its output of that time was taken, its process lives.
+  v1::RunnerRequest finish;
+  finish.mutable_finish();
+  EXPECT_TRUE((*kept)->Call(finish, 5, "finish", nullptr).ok());
+}
+
+TEST_F(CaseDriverTest, AnInvalidCaseIsInfraNotAHang) {
+  assign_.mutable_case_()->set_size("0");
+  DriverContext context;
+  context.pool = pool_.get();
+  context.monitor = &monitor_;
+  context.facts = &facts_;
+  context.scratch_dir = scratch_;
+  Implementations({"fake/fast"});
+  CaseDriver driver(context, assign_, &cancel_, nullptr);
+  EXPECT_THAT(driver.Run().result.infra_error(), HasSubstr("not valid"));
+}
+
+}  // namespace
+}  // namespace kbench

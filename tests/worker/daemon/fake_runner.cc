@@ -1,0 +1,255 @@
+// A scripted runner for the tests of the worker: speaks the frame protocol with invented numbers,
+// and misbehaves as the name of the implementation says. Kernel "matmul", device kind "cpu".
+//   --mute: never answers the hello. --kind KIND: announces another device kind.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "kbench/v1/runner.pb.h"
+#include "proto/support/json.h"
+
+namespace kbench {
+namespace {
+
+const char* const kNames[] = {
+    "fake/fast",          "fake/half",       "fake/noisy",          "fake/slow",
+    "fake/crash-prepare", "fake/crash",      "fake/exit",           "fake/hang",
+    "fake/hang-prepare",  "fake/bad-frame",  "fake/huge-frame",     "fake/nan-frame",
+    "fake/wrong-id",      "fake/wrong-kind", "fake/wrong",          "fake/wrong-after",
+    "fake/flood",         "fake/oom",        "fake/oom-if-shared",  "fake/too-slow",
+    "fake/negative",      "fake/empty",      "fake/drift",          "fake/fatal",
+    "fake/unsupported",   "fake/close",      "fake/late-half-frame"};
+
+class FakeRunner {
+ public:
+  explicit FakeRunner(std::string kind) : kind_(std::move(kind)) {}
+
+  int Run() {
+    std::string line;
+    char c = 0;
+    while (read(3, &c, 1) == 1) {
+      if (c != '\n') {
+        line += c;
+        continue;
+      }
+      v1::RunnerRequest request;
+      if (!FromFrame(line, &request).ok()) return 9;
+      line.clear();
+      Answer(request);
+    }
+    return 0;
+  }
+
+ private:
+  bool Is(const char* name) const { return name_ == std::string("fake/") + name; }
+  static void Hang() { std::this_thread::sleep_for(std::chrono::hours(1)); }
+  static void Raw(const std::string& bytes) {
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t count = write(4, bytes.data() + done, bytes.size() - done);
+      if (count <= 0) _exit(8);
+      done += static_cast<std::size_t>(count);
+    }
+  }
+  static void Send(v1::RunnerReply reply, std::uint64_t id) {
+    reply.set_id(id);
+    Raw(*ToFrame(reply) + "\n");
+  }
+
+  void Answer(const v1::RunnerRequest& request) {
+    v1::RunnerReply reply;
+    switch (request.request_case()) {
+      case v1::RunnerRequest::kHello:
+        Hello(reply.mutable_hello());
+        break;
+      case v1::RunnerRequest::kPrepare:
+        Prepare(request.prepare(), &reply);
+        break;
+      case v1::RunnerRequest::kVerify:
+        Verify(request.verify(), reply.mutable_verified());
+        break;
+      case v1::RunnerRequest::kWarm:
+        Warm(reply.mutable_warmed());
+        break;
+      case v1::RunnerRequest::kBurst:
+        if (!Burst(request, &reply)) return;
+        break;
+      case v1::RunnerRequest::kFinish:
+        reply.mutable_finished();
+        resident_.clear();
+        break;
+      case v1::RunnerRequest::REQUEST_NOT_SET:
+        return;
+    }
+    Send(reply, request.id());
+  }
+
+  void Hello(v1::RunnerHelloReply* hello) const {
+    hello->set_protocol_version(1);
+    hello->set_runner("fake-runner");
+    hello->set_engine_version("fake-1");
+    hello->set_device_kind(kind_);
+    (*hello->mutable_libraries())["fakelib"] = "1.2";
+    for (const char* name : kNames) {
+      auto& info = *hello->add_implementations();
+      info.set_name(name);
+      info.set_family("fake");
+      info.set_kernel("matmul");
+      info.add_dtypes("fp32");
+    }
+  }
+
+  static void Fail(v1::RunnerReply* reply, v1::Outcome outcome, const char* reason) {
+    reply->mutable_failure()->set_outcome(outcome);
+    reply->mutable_failure()->set_reason(reason);
+    reply->mutable_failure()->set_message(std::string("scripted ") + reason);
+  }
+
+  void Prepare(const v1::Prepare& prepare, v1::RunnerReply* reply) {
+    name_ = prepare.implementation();
+    if (Is("crash-prepare")) raise(SIGSEGV);
+    if (Is("hang-prepare")) Hang();
+    if (Is("oom")) return Fail(reply, v1::OUTCOME_OUT_OF_MEMORY, "DEVICE_MEMORY");
+    if (Is("unsupported")) return Fail(reply, v1::OUTCOME_UNSUPPORTED, "NO_LAYOUT");
+    // Another resident cell of the case has left its mark in the shared folder.
+    const std::string mark = prepare.reference_dir() + "/resident-" + std::to_string(getpid());
+    if (Is("oom-if-shared") && OthersIn(prepare.reference_dir())) {
+      return Fail(reply, v1::OUTCOME_OUT_OF_MEMORY, "DEVICE_MEMORY");
+    }
+    const double estimate = Is("too-slow") ? 100 : Is("slow") ? 0.35 : 1e-3;
+    if (estimate > prepare.launch_limit_seconds()) {
+      Fail(reply, v1::OUTCOME_SKIPPED, "OVER_BUDGET");
+      reply->mutable_failure()->set_estimate_seconds(estimate);
+      return;
+    }
+    std::ofstream(mark) << "x";
+    resident_.Set(mark);
+    auto* prepared = reply->mutable_prepared();
+    prepared->set_first_call_seconds(0.002);
+    prepared->set_estimate_seconds(estimate);
+    prepared->set_mechanism("fake-clock");
+    prepared->set_clock_quantum_seconds(1e-9);
+    (*prepared->mutable_configuration())["tile"] = "64";
+    (*prepared->mutable_settings())["threads"] = "2";
+    rounds_ = 0;
+    std::printf("prepared %s\n", Is("flood") ? "flood" : "");
+    std::fflush(stdout);
+  }
+
+  static bool OthersIn(const std::string& dir) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
+      if (entry.path().filename().string().rfind("resident-", 0) == 0) return true;
+    }
+    return false;
+  }
+
+  void Verify(const v1::Verify& verify, v1::Verified* verified) {
+    if (Is("slow") && verify.stage() != v1::Verify::AFTER) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(350));
+    }
+    verified->set_passed(!Is("wrong") &&
+                         !(Is("wrong-after") && verify.stage() == v1::Verify::AFTER));
+    verified->set_relative_error(verified->passed() ? 1e-7 : 0.5);
+    verified->set_tolerance(1e-5);
+    verified->set_method("full");
+    if (!verified->passed()) verified->set_reason("TOLERANCE");
+  }
+
+  void Warm(v1::Warmed* warmed) const {
+    warmed->set_sample_seconds(1e-3);
+    warmed->set_pace_seconds(1e-3);
+    warmed->set_end_to_end_seconds(1.1e-3);
+    warmed->set_steady(true);
+  }
+
+  // False: nothing is to be sent any more.
+  bool Burst(const v1::RunnerRequest& request, v1::RunnerReply* reply) {
+    if (Is("crash")) raise(SIGSEGV);
+    if (Is("exit")) _exit(3);
+    if (Is("hang")) Hang();
+    if (Is("close")) {
+      close(4);
+      Hang();
+    }
+    if (Is("bad-frame")) return Raw("{\"id\": oops\n"), false;
+    if (Is("late-half-frame")) return Raw("{\"id\":\"4\","), Hang(), false;
+    if (Is("huge-frame")) return Raw(std::string(3 << 20, 'x')), false;
+    if (Is("nan-frame")) {
+      return Raw("{\"id\":\"" + std::to_string(request.id()) +
+                 "\",\"burst\":{\"deviceSeconds\":[\"NaN\"]}}\n"),
+             false;
+    }
+    if (Is("wrong-kind")) return reply->mutable_finished(), true;
+    if (Is("fatal")) {
+      Fail(reply, v1::OUTCOME_CRASHED, "DEVICE_FAULT");
+      reply->mutable_failure()->set_fatal(true);
+      return true;
+    }
+    if (Is("flood")) Flood();
+    FillBurst(request.burst(), reply->mutable_burst());
+    if (Is("wrong-id")) return Send(*reply, request.id() + 7), false;
+    return true;
+  }
+
+  static void Flood() {
+    const std::string line(1023, 'e');
+    for (int i = 0; i < 400; ++i) std::fprintf(stderr, "%s\n", line.c_str());
+  }
+
+  void FillBurst(const v1::Burst& burst, v1::BurstDone* done) {
+    const int samples = burst.samples();
+    if (Is("slow")) std::this_thread::sleep_for(std::chrono::milliseconds(350));
+    for (int i = 0; i < samples && !Is("empty"); ++i) done->add_device_seconds(Sample(i));
+    done->set_discarded(Is("empty") ? samples : 0);
+    done->set_seconds(1e-3 * samples);
+    ++rounds_;
+  }
+
+  double Sample(int i) const {
+    if (Is("negative")) return -1;
+    if (Is("slow")) return 0.35;
+    const double ripple = 1 + 1e-4 * ((i * 7 + rounds_ * 3) % 11);
+    if (Is("noisy"))
+      return 1e-3 * (1 + 0.3 * ((i * 5 + rounds_ * 7) % 13) / 13.0 + 0.2 * ((rounds_ * 5) % 8));
+    if (Is("drift")) return 1e-3 * ripple * (1 + 0.05 * std::min(rounds_, 9));
+    return (Is("half") ? 2e-3 : 1e-3) * ripple;
+  }
+
+  // A file that goes with its owner.
+  struct Mark {
+    std::string path;
+    void Set(const std::string& p) { path = p; }
+    void clear() {
+      if (!path.empty()) unlink(path.c_str());
+      path.clear();
+    }
+  };
+
+  const std::string kind_;
+  std::string name_;
+  int rounds_ = 0;
+  Mark resident_;
+};
+
+}  // namespace
+}  // namespace kbench
+
+int main(int argc, char** argv) {
+  std::string kind = "cpu";
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--mute") sleep(3600);
+    if (argument == "--kind" && i + 1 < argc) kind = argv[++i];
+  }
+  return kbench::FakeRunner(kind).Run();
+}

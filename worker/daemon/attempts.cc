@@ -1,0 +1,209 @@
+#include "worker/daemon/attempts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "spdlog/spdlog.h"
+
+namespace kbench {
+
+bool SameAttempt(const v1::AttemptId& a, const v1::AttemptId& b) {
+  return a.job() == b.job() && a.case_index() == b.case_index() && a.attempt() == b.attempt() &&
+         a.epoch() == b.epoch();
+}
+
+Attempts::Attempts(AttemptRunner* runner, Spool* spool) : runner_(runner), spool_(spool) {
+  for (const auto& result : spool_->List()) spooled_.push_back(result.id());
+  thread_ = std::thread([this] { Loop(); });
+}
+
+Attempts::~Attempts() {
+  {
+    MutexLock lock(mutex_);
+    stop_ = true;
+    if (cancel_ != nullptr) cancel_->Cancel(CancelToken::Why::kShutdown);
+    changed_.NotifyAll();
+  }
+  thread_.join();
+}
+
+void Attempts::OnChange(std::function<void()> wake) {
+  MutexLock lock(mutex_);
+  wake_ = std::move(wake);
+}
+
+void Attempts::Wake() {
+  std::function<void()> wake;
+  {
+    MutexLock lock(mutex_);
+    wake = wake_;
+  }
+  if (wake) wake();
+}
+
+void Attempts::Assign(const v1::Assign& assign) {
+  {
+    MutexLock lock(mutex_);
+    if (running_ && SameAttempt(running_->id(), assign.id())) return;
+    if (running_ || draining_) {
+      v1::AttemptResult refused;
+      *refused.mutable_id() = assign.id();
+      refused.set_infra_error(draining_ ? "worker is shutting down"
+                                        : "worker is busy with another case");
+      results_.push_back(std::move(refused));
+    } else {
+      running_ = assign;
+      taken_ = false;
+      cancel_ = std::make_shared<CancelToken>();
+      changed_.NotifyAll();
+      return;
+    }
+  }
+  Wake();
+}
+
+void Attempts::Cancel(const v1::AttemptId& id, CancelToken::Why why) {
+  MutexLock lock(mutex_);
+  if (running_ && SameAttempt(running_->id(), id)) cancel_->Cancel(why);
+}
+
+void Attempts::Acknowledge(const v1::AttemptId& id) {
+  spool_->Remove(id);
+  {
+    MutexLock lock(mutex_);
+    const auto same = [&](const v1::AttemptId& other) { return SameAttempt(id, other); };
+    spooled_.erase(std::remove_if(spooled_.begin(), spooled_.end(), same), spooled_.end());
+    const auto queued = [&](const v1::AttemptResult& result) { return same(result.id()); };
+    results_.erase(std::remove_if(results_.begin(), results_.end(), queued), results_.end());
+  }
+  Wake();
+}
+
+void Attempts::Kill(const v1::AttemptId& id) {
+  Cancel(id, CancelToken::Why::kFenced);
+  Acknowledge(id);
+}
+
+void Attempts::ResendAll() {
+  // Read outside the lock: results may be large.
+  auto spooled = spool_->List();
+  {
+    MutexLock lock(mutex_);
+    results_.assign(std::make_move_iterator(spooled.begin()),
+                    std::make_move_iterator(spooled.end()));
+  }
+  Wake();
+}
+
+void Attempts::Drain() {
+  MutexLock lock(mutex_);
+  draining_ = true;
+  if (cancel_ != nullptr) cancel_->Cancel(CancelToken::Why::kShutdown);
+}
+
+std::vector<v1::HeldAttempt> Attempts::Held() const {
+  MutexLock lock(mutex_);
+  std::vector<v1::HeldAttempt> held;
+  if (running_) {
+    held.emplace_back();
+    *held.back().mutable_id() = running_->id();
+  }
+  for (const auto& id : spooled_) {
+    held.emplace_back();
+    *held.back().mutable_id() = id;
+    held.back().set_finished(true);
+  }
+  return held;
+}
+
+bool Attempts::busy() const {
+  MutexLock lock(mutex_);
+  return running_.has_value();
+}
+
+bool Attempts::idle() const {
+  MutexLock lock(mutex_);
+  return !running_ && spooled_.empty() && results_.empty();
+}
+
+absl::Status Attempts::device() const {
+  MutexLock lock(mutex_);
+  return device_;
+}
+
+void Attempts::SetDevice(const absl::Status& status) {
+  MutexLock lock(mutex_);
+  device_ = status;
+}
+
+std::optional<v1::WorkerMessage> Attempts::NextMessage() {
+  MutexLock lock(mutex_);
+  v1::WorkerMessage message;
+  if (!results_.empty()) {
+    *message.mutable_result() = std::move(results_.front());
+    results_.pop_front();
+  } else if (progress_) {
+    *message.mutable_progress() = *std::move(progress_);
+    progress_.reset();
+  } else {
+    return std::nullopt;
+  }
+  return message;
+}
+
+void Attempts::Loop() {
+  while (true) {
+    v1::Assign assign;
+    std::shared_ptr<CancelToken> cancel;
+    {
+      MutexLock lock(mutex_);
+      while (!stop_ && (!running_ || taken_)) changed_.Wait(mutex_);
+      if (stop_) return;
+      taken_ = true;
+      assign = *running_;
+      cancel = cancel_;
+    }
+    RunOne(assign, *cancel);
+  }
+}
+
+void Attempts::RunOne(const v1::Assign& assign, const CancelToken& cancel) {
+  AttemptOutcome outcome =
+      runner_->Run(assign, cancel, [this, &assign](const v1::Progress& progress) {
+        {
+          MutexLock lock(mutex_);
+          // Only the latest counts: a slow stream drops the ones between.
+          progress_.emplace();
+          *progress_->mutable_id() = assign.id();
+          *progress_->mutable_progress() = progress;
+        }
+        Wake();
+      });
+  const bool fenced = cancel.why() == CancelToken::Why::kFenced;
+  Finish(std::move(outcome), fenced);
+  runner_->Settle();
+}
+
+void Attempts::Finish(AttemptOutcome outcome, bool fenced) {
+  // Durable before it counts as finished: a crash between the two must not lose it.
+  if (!fenced) {
+    if (absl::Status status = spool_->Put(outcome.result); !status.ok()) {
+      spdlog::error("the result of {} is not spooled: {}", outcome.result.id().job(),
+                    std::string(status.message()));
+    }
+  }
+  {
+    MutexLock lock(mutex_);
+    running_.reset();
+    cancel_.reset();
+    progress_.reset();
+    device_ = outcome.device;
+    if (!fenced) {
+      spooled_.push_back(outcome.result.id());
+      results_.push_back(std::move(outcome.result));
+    }
+  }
+  Wake();
+}
+
+}  // namespace kbench

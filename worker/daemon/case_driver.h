@@ -1,0 +1,118 @@
+// Drives one case: prepares all cells in their runners, checks them, measures them in interleaved
+// rounds, checks them again, and says what came out. Every implementation of the assignment gives
+// exactly one result, whatever happens; everything ends within the case's budget. One object serves
+// one attempt, on the case thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "kbench/v1/worker_service.pb.h"
+#include "kernels/catalog/problem.h"
+#include "proto/support/clock.h"
+#include "worker/daemon/cancel.h"
+#include "worker/daemon/cell.h"
+#include "worker/daemon/runner_pool.h"
+#include "worker/device/device.h"
+#include "worker/experiment/round_plan.h"
+#include "worker/experiment/summary.h"
+
+namespace kbench {
+
+// What the driver works with; all of it outlives the driver.
+struct DriverContext {
+  RunnerPool* pool = nullptr;
+  DeviceMonitor* monitor = nullptr;
+  const DeviceFacts* facts = nullptr;
+  std::string device_name;
+  std::string worker_name;
+  std::string hostname;
+  std::string scratch_dir;  // a folder for the references of a case is made in it, and removed
+  Clock* clock = &SystemClock();
+};
+
+struct AttemptOutcome {
+  v1::AttemptResult result;
+  // Not OK: the device did not answer after a bad outcome.
+  absl::Status device = absl::OkStatus();
+};
+
+class CaseDriver {
+ public:
+  using ProgressFn = std::function<void(const v1::Progress&)>;
+
+  CaseDriver(DriverContext context, const v1::Assign& assign, const CancelToken* cancel,
+             ProgressFn progress);
+  // Keeps the sound runners in the pool when more cases of the job follow, ends the others. Done
+  // here so that the result is on its way first.
+  ~CaseDriver();
+
+  AttemptOutcome Run();
+
+ private:
+  // case_driver.cc
+  absl::Status Resolve();
+  bool RunGroup();
+  void ConcludeUnfinished();
+  void Say(const std::string& phase, const std::string& implementation);
+  double Elapsed() const;
+  // Time left for preparing and measuring: without the checks still to come and the report.
+  double Usable() const;
+  double FinishSeconds() const;
+  bool Stopped() const { return cancel_->cancelled() || !device_.ok(); }
+  void End(Cell& cell, const RunnerError& error);
+  void End(Cell& cell, v1::Outcome outcome, const std::string& reason, const std::string& message);
+  void CheckDevice(const Cell& cell);
+  void ReleaseRunner(Cell& cell);
+  std::vector<Cell*> Resident();
+  void UpdateOwnProcesses();
+
+  // case_prepare.cc
+  void PrepareGroup();
+  bool PrepareCell(Cell& cell, int left);
+  void DropWhatCannotFit();
+  void VerifyBefore();
+  void WarmUp(Cell& cell, double factor);
+
+  // case_measure.cc
+  void Measure();
+  std::vector<Cell*> ActiveCells();
+  bool RunRound(int round, const std::vector<Cell*>& active);
+  void Visit(Cell& cell, int round, int position, int samples);
+  void TakeBurst(Cell& cell, int round, int position, const v1::BurstDone& burst,
+                 const v1::Telemetry& telemetry);
+  void CoolDown(Cell& cell);
+  void LookAt(Cell& cell);
+  void VerifyAfter();
+  bool VerifyStage(Cell& cell, v1::Verify::Stage stage, std::uint64_t seed, double seconds);
+
+  // case_result.cc
+  v1::Result MakeResult(const Cell& cell) const;
+  void FillMeasured(const Cell& cell, v1::Result* result) const;
+  v1::Environment MakeEnvironment(const Cell& cell) const;
+  std::string Replay(const Cell& cell) const;
+  void AddArtifacts(const Cell& cell, v1::Result* result, v1::AttemptResult* attempt) const;
+
+  DriverContext context_;
+  v1::Assign assign_;
+  const CancelToken* cancel_;
+  ProgressFn progress_;
+  double start_;
+  double deadline_;
+  double last_progress_ = -1;
+  std::string last_phase_;
+  std::string reference_dir_;
+  v1::MeasurementPolicy policy_;  // with its defaults filled in
+  experiment::Work work_;
+  experiment::Effort effort_{};
+  std::vector<std::unique_ptr<Cell>> cells_;
+  int round_ = 0;  // counts through all groups
+  int groups_ = 0;
+  double measure_start_ = 0;
+  absl::Status device_ = absl::OkStatus();
+};
+
+}  // namespace kbench

@@ -1,0 +1,198 @@
+// Preparing, the first check and the warm-up of a case's cells.
+#include <algorithm>
+#include <utility>
+
+#include "fmt/format.h"
+#include "worker/daemon/case_driver.h"
+#include "worker/device/cpu_device.h"
+#include "worker/experiment/budget.h"
+
+namespace kbench {
+namespace {
+
+// Above this the first call and the check have warmed everything there is to warm.
+constexpr double kNoWarmUpSeconds = 0.3;
+// Host memory left to everybody else.
+constexpr double kHostMemoryShare = 0.85;
+
+std::string Seconds(double seconds) {
+  return seconds < 1 ? fmt::format("{:.0f} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
+}
+
+}  // namespace
+
+void CaseDriver::PrepareGroup() {
+  // The baseline first: it belongs to every group, and what it needs is set aside before others may
+  // claim time.
+  std::vector<Cell*> order;
+  for (const auto& cell : cells_) {
+    const bool again = cell->baseline && cell->state == Cell::State::kMeasured;
+    if (again && !context_.facts->exclusive) cell->state = Cell::State::kWaiting;
+    if (cell->state == Cell::State::kWaiting) order.push_back(cell.get());
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Cell* a, const Cell* b) { return a->baseline && !b->baseline; });
+  int left = static_cast<int>(order.size());
+  for (Cell* cell : order) {
+    if (Stopped()) return;
+    if (context_.facts->exclusive && !Resident().empty()) break;
+    Say("prepare", cell->name);
+    PrepareCell(*cell, left--);
+    UpdateOwnProcesses();
+  }
+  // A group of the baseline alone that was measured before helps nobody: let the others try
+  // without.
+  const auto resident = Resident();
+  const bool only_baseline_again = resident.size() == 1 && resident.front()->baseline &&
+                                   !resident.front()->record.rounds.empty();
+  if (only_baseline_again) {
+    resident.front()->state = Cell::State::kMeasured;
+    ReleaseRunner(*resident.front());
+    for (Cell* cell : order) {
+      if (Stopped()) return;
+      if (cell->state == Cell::State::kWaiting) PrepareCell(*cell, 1);
+    }
+    UpdateOwnProcesses();
+  }
+  DropWhatCannotFit();
+}
+
+bool CaseDriver::PrepareCell(Cell& cell, int left) {
+  const bool known = context_.pool->HelloOf(assign_.case_().kernel(), cell.name) != nullptr;
+  if (!known) {
+    End(cell, v1::OUTCOME_UNSUPPORTED, "UNKNOWN_IMPLEMENTATION",
+        "no runner of this worker has " + cell.name + " for " + assign_.case_().kernel());
+    return false;
+  }
+  if (cell.runner == nullptr) {
+    auto runner = context_.pool->Take(assign_.case_().kernel(), cell.name);
+    if (!runner.ok()) {
+      End(cell, v1::OUTCOME_INFRA, "NO_RUNNER", std::string(runner.status().message()));
+      return false;
+    }
+    cell.runner = *std::move(runner);
+  }
+  // Usable() keeps about two launches of each resident cell aside for its last checks.
+  double claimed = 0;
+  for (const Cell* other : Resident()) {
+    claimed += (experiment::kMinLaunches - 2) * other->launch_seconds();
+  }
+  const double usable = Usable();
+  v1::RunnerRequest request;
+  v1::Prepare& prepare = *request.mutable_prepare();
+  *prepare.mutable_case_() = assign_.case_();
+  prepare.set_implementation(cell.name);
+  prepare.set_seed(policy_.seed());
+  prepare.set_reference_dir(reference_dir_);
+  prepare.set_launch_limit_seconds(std::max(1e-6, experiment::LaunchLimit(usable, claimed)));
+  prepare.set_flush(policy_.flush());
+  if (context_.facts->device.kind() == "cpu") {
+    // Without a limit the kernel's out-of-memory killer would answer, and not for us alone.
+    prepare.set_memory_limit_bytes(
+        static_cast<std::int64_t>(kHostMemoryShare * static_cast<double>(AvailableHostMemory())));
+  }
+  auto reply = cell.runner->Call(std::move(request), experiment::FairShare(usable, left), "prepare",
+                                 cancel_);
+  if (!reply.ok()) {
+    const RunnerError& error = reply.error();
+    const bool try_later =
+        error.outcome == v1::OUTCOME_OUT_OF_MEMORY && !error.lost && !Resident().empty();
+    if (!try_later) End(cell, error);
+    if (try_later) ReleaseRunner(cell);  // waits for a group of its own
+    return false;
+  }
+  cell.prepared = std::move(*reply->mutable_prepared());
+  cell.state = Cell::State::kResident;
+  return true;
+}
+
+void CaseDriver::DropWhatCannotFit() {
+  const auto resident = Resident();
+  std::vector<experiment::LaunchCost> costs;
+  for (const Cell* cell : resident) costs.push_back({cell->launch_seconds(), cell->baseline});
+  // The first call is behind us; Usable() keeps the launch of the last check aside.
+  const int launches = experiment::kMinLaunches - 2;
+  for (const std::size_t index : experiment::DropUntilFits(costs, launches, Usable())) {
+    Cell& cell = *resident[index];
+    cell.estimate_seconds = costs[index].seconds;
+    End(cell, v1::OUTCOME_SKIPPED, "OVER_BUDGET",
+        fmt::format("one launch takes about {}: {} of them do not fit what is left of {}",
+                    Seconds(costs[index].seconds), launches, Seconds(deadline_ - start_)));
+  }
+}
+
+void CaseDriver::VerifyBefore() {
+  auto resident = Resident();
+  int left = static_cast<int>(resident.size());
+  for (Cell* cell : resident) {
+    if (Stopped()) return;
+    Say("verify", cell->name);
+    const double begin = Elapsed();
+    const double seconds = experiment::FairShare(Usable(), left--);
+    if (!VerifyStage(*cell, v1::Verify::BEFORE, policy_.seed(), seconds)) continue;
+    cell->check_seconds = Elapsed() - begin;
+  }
+  for (Cell* cell : Resident()) {
+    if (Stopped()) return;
+    if (cell->record.rounds.empty() || cell->baseline) WarmUp(*cell, 1);
+  }
+}
+
+bool CaseDriver::VerifyStage(Cell& cell, v1::Verify::Stage stage, std::uint64_t seed,
+                             double seconds) {
+  v1::RunnerRequest request;
+  request.mutable_verify()->set_stage(stage);
+  request.mutable_verify()->set_seed(seed);
+  auto reply = cell.runner->Call(std::move(request), seconds, "verify", cancel_);
+  if (!reply.ok()) {
+    End(cell, reply.error());
+    return false;
+  }
+  const v1::Verified& verified = reply->verified();
+  const bool worse = cell.stages.empty() || !verified.passed() ||
+                     verified.relative_error() > cell.verified.relative_error();
+  if (worse) cell.verified = verified;
+  const char* const name = stage == v1::Verify::BEFORE  ? "before"
+                           : stage == v1::Verify::AFTER ? "after"
+                                                        : "new-seed";
+  if (std::find(cell.stages.begin(), cell.stages.end(), name) == cell.stages.end()) {
+    cell.stages.push_back(name);
+  }
+  if (!verified.passed()) {
+    std::string message = verified.message();
+    if (message.empty()) {
+      message = fmt::format("the output is wrong: relative error {:.3g}, at most {:.3g} allowed",
+                            verified.relative_error(), verified.tolerance());
+    }
+    End(cell, v1::OUTCOME_WRONG_RESULT, verified.reason().empty() ? "TOLERANCE" : verified.reason(),
+        message);
+    return false;
+  }
+  return true;
+}
+
+void CaseDriver::WarmUp(Cell& cell, double factor) {
+  const double launch = cell.prepared.estimate_seconds();
+  cell.cost = {launch, 1.1 * launch};
+  if (launch > kNoWarmUpSeconds) return;
+  Say("warm", cell.name);
+  const int left = static_cast<int>(Resident().size());
+  const double share = experiment::FairShare(Usable(), left) / 2;
+  v1::RunnerRequest request;
+  v1::Warm& warm = *request.mutable_warm();
+  warm.set_max_seconds(std::min(factor * effort_.warm_max_seconds, share));
+  warm.set_min_seconds(std::min(factor * effort_.warm_min_seconds, warm.max_seconds()));
+  const double watchdog = std::min(3 * warm.max_seconds() + 20 * launch + 2, 2 * share + 1);
+  auto reply = cell.runner->Call(std::move(request), watchdog, "warm", cancel_);
+  if (!reply.ok()) {
+    End(cell, reply.error());
+    return;
+  }
+  const v1::Warmed& warmed = reply->warmed();
+  cell.end_to_end_seconds = warmed.end_to_end_seconds();
+  if (warmed.sample_seconds() > 0) {
+    cell.cost = {warmed.sample_seconds(), std::max(warmed.pace_seconds(), warmed.sample_seconds())};
+  }
+}
+
+}  // namespace kbench

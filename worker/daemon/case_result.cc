@@ -1,0 +1,193 @@
+// From a cell to its result, its artifacts and the command that replays it.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "fmt/format.h"
+#include "worker/daemon/case_driver.h"
+#include "worker/experiment/verdict.h"
+
+namespace kbench {
+namespace {
+
+#ifndef KBENCH_VERSION
+#define KBENCH_VERSION "unknown"
+#endif
+
+std::string FileName(const std::string& prefix, std::string implementation,
+                     const std::string& suffix) {
+  std::replace(implementation.begin(), implementation.end(), '/', '_');
+  return prefix + implementation + suffix;
+}
+
+std::string JsonNumbers(const std::vector<double>& values) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    // Nine digits: a picosecond in a millisecond.
+    fmt::format_to(std::back_inserter(text), "{}{:.9g}", i == 0 ? "" : ",", values[i]);
+  }
+  return text + "]";
+}
+
+std::string JsonStrings(const std::vector<std::string>& values) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::string plain;
+    for (const char c : values[i]) {
+      if (c >= ' ' && c != '"' && c != '\\') plain += c;
+    }
+    text += (i == 0 ? "\"" : ",\"") + plain + "\"";
+  }
+  return text + "]";
+}
+
+std::string SamplesJson(const Cell& cell) {
+  std::string text =
+      fmt::format(R"({{"implementation":"{}","unit":"second","rounds":[)", cell.name);
+  for (std::size_t i = 0; i < cell.record.rounds.size(); ++i) {
+    const experiment::RoundRecord& round = cell.record.rounds[i];
+    fmt::format_to(std::back_inserter(text),
+                   R"({}{{"round":{},"position":{},"clock_hertz":{:.9g},"discarded":{},)"
+                   R"("flags":{},"device_seconds":{},"submit_seconds":{}}})",
+                   i == 0 ? "\n" : ",\n", round.round, round.position, round.clock_hertz,
+                   round.discarded_samples, JsonStrings(round.flags),
+                   JsonNumbers(round.device_seconds), JsonNumbers(round.submit_seconds));
+  }
+  return text + "\n]}\n";
+}
+
+void AddArtifact(const std::string& name, const std::string& media_type, std::string content,
+                 v1::Result* result, v1::AttemptResult* attempt) {
+  v1::Artifact& artifact = *attempt->add_artifacts();
+  artifact.set_name(name);
+  artifact.set_media_type(media_type);
+  artifact.set_size_bytes(static_cast<std::int64_t>(content.size()));
+  artifact.set_content(std::move(content));
+  result->add_artifacts(name);
+}
+
+}  // namespace
+
+void CaseDriver::AddArtifacts(const Cell& cell, v1::Result* result,
+                              v1::AttemptResult* attempt) const {
+  if (!cell.record.rounds.empty()) {
+    AddArtifact(FileName("samples-", cell.name, ".json"), "application/json", SamplesJson(cell),
+                result, attempt);
+  }
+  std::string output = cell.output;
+  if (cell.runner != nullptr) output += cell.runner->TakeOutput();
+  if (!output.empty()) {
+    AddArtifact(FileName("log-", cell.name, ".txt"), "text/plain", std::move(output), result,
+                attempt);
+  }
+}
+
+std::string CaseDriver::Replay(const Cell& cell) const {
+  const v1::CaseSpec& spec = assign_.case_();
+  std::string command = fmt::format("kbench-client submit {} {}", spec.kernel(), spec.dtype());
+  if (!spec.shape().empty()) command += " " + spec.shape();
+  command += " --impl " + cell.name + " --device " + context_.device_name;
+  if (spec.mode() != "cold") command += " --mode " + spec.mode();
+  if (policy_.flush() != "clean") command += " --flush " + policy_.flush();
+  if (policy_.seed() != 1) command += fmt::format(" --seed {}", policy_.seed());
+  if (policy_.target_ratio() == 0.02) command += " --quick";
+  if (policy_.target_ratio() == 0.002) command += " --precise";
+  return command;
+}
+
+v1::Environment CaseDriver::MakeEnvironment(const Cell& cell) const {
+  const v1::Device& device = context_.facts->device;
+  v1::Environment environment;
+  environment.set_device_name(device.model());
+  environment.set_device_uuid(device.uuid());
+  environment.set_driver(device.driver());
+  environment.set_kbench_version(KBENCH_VERSION);
+  environment.set_hostname(context_.hostname);
+  *environment.mutable_settings() = device.settings();
+  for (const auto& [key, value] : cell.prepared.settings()) {
+    (*environment.mutable_settings())[key] = value;
+  }
+  if (const auto* hello = context_.pool->HelloOf(assign_.case_().kernel(), cell.name)) {
+    environment.set_engine_version(hello->engine_version());
+    *environment.mutable_libraries() = hello->libraries();
+  }
+  return environment;
+}
+
+v1::Result CaseDriver::MakeResult(const Cell& cell) const {
+  v1::Result result;
+  result.set_case_index(assign_.id().case_index());
+  *result.mutable_case_() = assign_.case_();
+  result.set_implementation(cell.name);
+  result.set_device(context_.device_name);
+  result.set_worker(context_.worker_name);
+  result.set_attempt(assign_.id().attempt());
+  result.set_is_baseline(cell.baseline);
+  *result.mutable_policy() = policy_;
+  *result.mutable_environment() = MakeEnvironment(cell);
+  *result.mutable_configuration() = cell.prepared.configuration();
+  result.set_mechanism(cell.prepared.mechanism());
+  result.set_first_call_seconds(cell.prepared.first_call_seconds());
+  result.set_compile_seconds(cell.prepared.compile_seconds());
+  result.set_autotune_seconds(cell.prepared.autotune_seconds());
+  result.set_replay(Replay(cell));
+  if (!cell.stages.empty()) {
+    v1::Verification& verification = *result.mutable_verification();
+    verification.set_verified(cell.verified.passed());
+    verification.set_relative_error(cell.verified.relative_error());
+    verification.set_tolerance(cell.verified.tolerance());
+    verification.set_method(cell.verified.method());
+    verification.set_seed(policy_.seed());
+    for (const std::string& stage : cell.stages) verification.add_stages(stage);
+  }
+  if (cell.state == Cell::State::kMeasured) {
+    result.set_outcome(v1::OUTCOME_OK);
+    FillMeasured(cell, &result);
+  } else {
+    result.set_outcome(cell.outcome);
+    result.set_reason(cell.reason);
+    result.set_message(cell.message);
+    result.set_estimate_seconds(cell.estimate_seconds);
+  }
+  return result;
+}
+
+void CaseDriver::FillMeasured(const Cell& cell, v1::Result* result) const {
+  using namespace experiment;  // NOLINT: six names of one library
+  const v1::TimeDistribution time = DeviceTime(cell.record);
+  *result->mutable_device_time() = time;
+  if (const auto submit = SubmitTime(cell.record); submit.samples() > 0) {
+    *result->mutable_host_submit_time() = submit;
+  }
+  result->set_end_to_end_seconds(cell.end_to_end_seconds);
+  result->set_device_cycles(DeviceCycles(cell.record, time.median()));
+  *result->mutable_throughput() = Rates(work_, time.median());
+  result->set_regime(
+      Regime(work_, result->throughput(), time.median(), result->host_submit_time().median()));
+  *result->mutable_telemetry() = cell.telemetry.Mean();
+
+  VerdictInput input;
+  input.stop = cell.stop;
+  input.target_ratio = policy_.target_ratio();
+  input.quantum_seconds = cell.prepared.clock_quantum_seconds();
+  input.cold = assign_.case_().mode() == "cold" && policy_.flush() != "none";
+  input.l2_bytes = context_.facts->device.l2_bytes();
+  input.rates = result->throughput();
+  input.telemetry = result->telemetry();
+  input.reverified = cell.reverified;
+  input.grouped = groups_ > 0;
+  input.rounds_lost_to_heat = cell.rounds_lost_to_heat > 0;
+  Judgement judgement = Judge(cell.record, input);
+  result->set_verdict(judgement.verdict);
+  for (const std::string& reason : judgement.reasons) result->add_verdict_reasons(reason);
+  result->set_message(judgement.explanation);
+
+  for (const auto& other : cells_) {
+    if (other->baseline && other.get() != &cell && other->state == Cell::State::kMeasured) {
+      Compare(other->name, other->record, cell.record, result->mutable_comparison());
+    }
+  }
+  if (result->comparison().baseline().empty()) result->clear_comparison();
+}
+
+}  // namespace kbench

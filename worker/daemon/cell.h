@@ -1,0 +1,61 @@
+// One implementation of the running case: its runner, how far it is, and what it has shown. Owned
+// by the CaseDriver; used from the case thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kbench/v1/result.pb.h"
+#include "kbench/v1/runner.pb.h"
+#include "worker/daemon/runner_process.h"
+#include "worker/daemon/telemetry_sum.h"
+#include "worker/experiment/budget.h"
+#include "worker/experiment/records.h"
+#include "worker/experiment/stop_rule.h"
+
+namespace kbench {
+
+struct Cell {
+  std::string name;
+  bool baseline = false;
+
+  enum class State {
+    kWaiting,   // not prepared yet, or put off to a later group
+    kResident,  // prepared in its runner, takes part
+    kMeasured,  // all of its rounds and checks are done
+    kEnded      // has an outcome that is not OK
+  };
+  State state = State::kWaiting;
+  std::unique_ptr<RunnerProcess> runner;
+
+  // kEnded only.
+  v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;
+  std::string reason;
+  std::string message;
+  double estimate_seconds = 0;
+
+  v1::Prepared prepared;
+  v1::Verified verified;  // the worst check so far
+  std::vector<std::string> stages;
+  double check_seconds = 0;  // wall time of the check before the rounds
+  double end_to_end_seconds = 0;
+
+  experiment::SampleCost cost;
+  experiment::CellRecord record;
+  experiment::StopState stop = experiment::StopState::kContinue;
+  TelemetrySum telemetry;
+  int rounds_lost_to_heat = 0;
+  int empty_rounds = 0;  // in a row
+  bool restarted = false;
+  bool reverified = false;
+  bool measured_before = false;  // in an earlier group
+  std::string output;            // what the runner printed
+
+  bool settled() const { return stop != experiment::StopState::kContinue; }
+  double launch_seconds() const {
+    return cost.device_seconds > 0 ? cost.device_seconds : prepared.estimate_seconds();
+  }
+};
+
+}  // namespace kbench

@@ -1,0 +1,138 @@
+// kbench-worker: opens its device, starts its runners, and serves the coordinator until a signal.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "proto/support/channel.h"
+#include "proto/support/error.h"
+#include "proto/support/ids.h"
+#include "proto/support/logging.h"
+#include "proto/support/paths.h"
+#include "proto/support/signals.h"
+#include "spdlog/spdlog.h"
+#include "worker/daemon/session.h"
+#include "worker/daemon/worker_options.h"
+#include "worker/device/device_lock.h"
+
+namespace kbench {
+namespace {
+
+#ifndef KBENCH_VERSION
+#define KBENCH_VERSION "unknown"
+#endif
+
+int Fail(const absl::Status& status, int code) {
+  std::fprintf(stderr, "kbench-worker: %s\n", std::string(status.message()).c_str());
+  return code;
+}
+
+std::string Hostname() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
+}
+
+std::string FileName(std::string key) {
+  std::replace_if(
+      key.begin(), key.end(), [](char c) { return c == ':' || c == '/' || c == ','; }, '-');
+  return key;
+}
+
+v1::WorkerHello MakeHello(const DeviceFacts& facts, const RunnerPool& pool,
+                          const std::string& name) {
+  v1::WorkerHello hello;
+  hello.set_worker_id(Hostname() + "/" + facts.key);
+  hello.set_boot_id(RandomUuid());
+  hello.set_version(KBENCH_VERSION);
+  v1::Device& device = *hello.mutable_device();
+  device = facts.device;
+  device.set_name(name);
+  device.set_hostname(Hostname());
+  device.set_worker(hello.worker_id());
+  for (const auto& info : pool.implementations()) *device.add_implementations() = info;
+  return hello;
+}
+
+absl::Status ServeUntilSignal(const std::string& address, const v1::WorkerHello& hello,
+                              Attempts* attempts, DeviceMonitor* monitor) {
+  Session::Options options;
+  options.connect = [address] { return MakeChannel(address); };
+  options.address = address;
+  options.hello = hello;
+  Session session(std::move(options), attempts, monitor);
+  absl::Status status;
+  std::thread serving([&] {
+    status = session.Run();
+    // Wakes the wait below when the coordinator ended it.
+    kill(getpid(), SIGTERM);
+  });
+  WaitForTerminationSignal();
+  session.Shutdown();
+  serving.join();
+  return status;
+}
+
+absl::Status Work(const WorkerOptions& options, const std::string& address, OpenedDevice& device) {
+  const std::string name = options.name.empty() ? device.facts.default_name : options.name;
+  const std::string data = options.data_dir.empty() ? DataDir() : options.data_dir;
+  const std::string mine = data + "/spool/" + FileName(device.facts.key);
+  const std::string scratch = data + "/scratch/" + FileName(device.facts.key);
+  KB_RETURN_IF_ERROR(EnsureWritableDir(data));
+  std::error_code ignored;
+  std::filesystem::remove_all(scratch, ignored);  // of a worker that was killed
+  KB_RETURN_IF_ERROR(EnsureWritableDir(scratch));
+  KB_ASSIGN_OR_RETURN(const auto spool, Spool::Open(mine));
+
+  RunnerPool::Options pool_options;
+  pool_options.runners = RunnerSpecs(options, device.facts, ProgramDir(), getpid());
+  pool_options.device_kind = device.facts.device.kind();
+  pool_options.spares = options.spares;
+  KB_ASSIGN_OR_RETURN(const auto pool, RunnerPool::Create(std::move(pool_options)));
+
+  const v1::WorkerHello hello = MakeHello(device.facts, *pool, name);
+  spdlog::info("device {}: {}, {} implementations of kernels, coordinator {}", name,
+               device.facts.device.model(), pool->implementations().size(), address);
+  DriverContext context;
+  context.pool = pool.get();
+  context.monitor = device.monitor.get();
+  context.facts = &device.facts;
+  context.device_name = name;
+  context.worker_name = hello.worker_id();
+  context.hostname = Hostname();
+  context.scratch_dir = scratch;
+  CaseExecutor executor(context);
+  Attempts attempts(&executor, spool.get());
+  return ServeUntilSignal(address, hello, &attempts, device.monitor.get());
+}
+
+int Main(int argc, char** argv) {
+  WorkerOptions options;
+  int exit_code = 0;
+  if (!ParseWorkerOptions(argc, argv, &options, &exit_code)) return exit_code;
+  BlockTerminationSignals();
+  InitLogging("kbench-worker", options.log_level);
+  const auto address =
+      NormalizeAddress(options.server.empty() ? DefaultSocketPath() : options.server);
+  if (!address.ok()) return Fail(address.status(), kExitUsage);
+  auto device = OpenDevice(options.device);
+  if (!device.ok()) {
+    const bool usage = device.status().code() == absl::StatusCode::kInvalidArgument;
+    return Fail(device.status(), usage ? kExitUsage : kExitInfra);
+  }
+  const auto lock = DeviceLock::Take(device->facts.lock_keys);
+  if (!lock.ok()) {
+    const bool held = lock.status().code() == absl::StatusCode::kResourceExhausted;
+    return Fail(lock.status(), held ? kExitDeviceHeld : kExitInfra);
+  }
+  const absl::Status status = Work(options, *address, *device);
+  return status.ok() ? kExitOk : Fail(status, kExitInfra);
+}
+
+}  // namespace
+}  // namespace kbench
+
+int main(int argc, char** argv) { return kbench::Main(argc, argv); }

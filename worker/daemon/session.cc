@@ -1,0 +1,209 @@
+#include "worker/daemon/session.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "proto/support/clock.h"
+#include "proto/support/rpc_status.h"
+#include "spdlog/spdlog.h"
+
+namespace kbench {
+namespace {
+
+double Now() { return SystemClock().SteadySeconds(); }
+
+bool Displaced(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::ALREADY_EXISTS ||
+         status.error_code() == grpc::StatusCode::ABORTED;
+}
+
+}  // namespace
+
+Session::Session(Options options, Attempts* attempts, DeviceMonitor* monitor)
+    : options_(std::move(options)), attempts_(attempts), monitor_(monitor) {
+  attempts_->OnChange([this] {
+    MutexLock lock(mutex_);
+    signalled_ = true;
+    wake_.NotifyAll();
+  });
+}
+
+Session::~Session() { attempts_->OnChange(nullptr); }
+
+void Session::Shutdown() {
+  attempts_->Drain();
+  MutexLock lock(mutex_);
+  if (!stopping_) stop_at_ = Now() + options_.goodbye_seconds;
+  stopping_ = true;
+  signalled_ = true;
+  wake_.NotifyAll();
+}
+
+bool Session::SleepUnlessStopping(double seconds) {
+  const double end = Now() + seconds;
+  MutexLock lock(mutex_);
+  while (!stopping_ && Now() < end) wake_.WaitFor(mutex_, end - Now());
+  return !stopping_;
+}
+
+absl::Status Session::Run() {
+  double retry = options_.first_retry_seconds;
+  std::string last_error;
+  while (true) {
+    bool welcomed = false;
+    const grpc::Status status = Connect(&welcomed);
+    {
+      MutexLock lock(mutex_);
+      if (stopping_) return absl::OkStatus();
+    }
+    if (Displaced(status)) return FromGrpc(status);
+    if (welcomed) {
+      retry = options_.first_retry_seconds;
+      last_error.clear();
+    }
+    // One line for each new trouble, not one a try.
+    const std::string error = status.ok() ? "it ended the session" : status.error_message();
+    if (error != last_error) {
+      spdlog::warn("no coordinator at {} ({}): trying on", options_.address, error);
+    }
+    last_error = error;
+    if (!SleepUnlessStopping(retry)) return absl::OkStatus();
+    retry = std::min(2 * retry, options_.last_retry_seconds);
+  }
+}
+
+grpc::Status Session::Connect(bool* welcomed) {
+  const auto channel = options_.connect();
+  const auto stub = v1::WorkerService::NewStub(channel);
+  grpc::ClientContext context;
+  {
+    MutexLock lock(mutex_);
+    broken_ = false;
+    welcomed_ = false;
+    was_busy_ = false;
+  }
+  const auto stream = stub->Connect(&context);
+  std::thread reader;
+  if (stream->Write(MakeHello())) {
+    reader = std::thread([this, raw = stream.get()] { ReadLoop(raw); });
+    WriteLoop(stream.get());
+    // The reader may be blocked for ever otherwise.
+    context.TryCancel();
+    reader.join();
+  }
+  const grpc::Status status = stream->Finish();
+  MutexLock lock(mutex_);
+  *welcomed = welcomed_;
+  return status;
+}
+
+void Session::ReadLoop(Stream* stream) {
+  v1::CoordinatorMessage message;
+  while (stream->Read(&message)) Handle(message);
+  MutexLock lock(mutex_);
+  broken_ = true;
+  wake_.NotifyAll();
+}
+
+bool Session::WaitForWork(double* next_heartbeat) {
+  const bool idle = attempts_->idle();
+  MutexLock lock(mutex_);
+  while (!broken_) {
+    const double now = Now();
+    if (stopping_ && (idle || now >= stop_at_ || !welcomed_)) return false;
+    if (welcomed_ && (signalled_ || now >= *next_heartbeat)) {
+      signalled_ = false;
+      return true;
+    }
+    double wait = welcomed_ ? *next_heartbeat - now : 3600;
+    if (stopping_) wait = std::min(wait, stop_at_ - now);
+    wake_.WaitFor(mutex_, std::max(wait, 1e-3));
+  }
+  return false;
+}
+
+void Session::WriteLoop(Stream* stream) {
+  double next_heartbeat = 0;  // the first one right after the welcome
+  while (WaitForWork(&next_heartbeat)) {
+    while (auto message = attempts_->NextMessage()) {
+      if (!stream->Write(*message)) return;
+    }
+    const bool busy = attempts_->busy();
+    bool changed = false;
+    double interval = 5;
+    {
+      MutexLock lock(mutex_);
+      changed = busy != was_busy_ || stopping_;
+      was_busy_ = busy;
+      interval = heartbeat_seconds_;
+    }
+    // Also when the worker has become free: the next case need not wait for the next heartbeat.
+    if (!changed && Now() < next_heartbeat) continue;
+    next_heartbeat = Now() + interval;
+    if (!stream->Write(MakeHeartbeat())) return;
+  }
+}
+
+v1::WorkerMessage Session::MakeHello() const {
+  v1::WorkerMessage message;
+  *message.mutable_hello() = options_.hello;
+  for (const auto& held : attempts_->Held()) *message.mutable_hello()->add_held() = held;
+  message.mutable_hello()->mutable_device()->set_state(attempts_->busy() ? "BUSY" : "READY");
+  return message;
+}
+
+v1::WorkerMessage Session::MakeHeartbeat() {
+  v1::WorkerMessage message;
+  v1::Heartbeat& heartbeat = *message.mutable_heartbeat();
+  *heartbeat.mutable_telemetry() = monitor_->Now();
+  // A wedged device is asked again each time: the driver may have recovered it.
+  if (!attempts_->device().ok()) attempts_->SetDevice(monitor_->Check());
+  // After the telemetry, which may take its time: held must be as fresh as can be.
+  for (const auto& held : attempts_->Held()) *heartbeat.add_held() = held;
+  const absl::Status device = attempts_->device();
+  heartbeat.set_device_state(!device.ok() ? "WEDGED" : attempts_->busy() ? "BUSY" : "READY");
+  heartbeat.set_device_message(std::string(device.message()));
+  MutexLock lock(mutex_);
+  heartbeat.set_draining(stopping_);
+  return message;
+}
+
+void Session::Handle(const v1::CoordinatorMessage& message) {
+  switch (message.message_case()) {
+    case v1::CoordinatorMessage::kWelcome:
+      return HandleWelcome(message.welcome());
+    case v1::CoordinatorMessage::kAssign:
+      spdlog::info("case {} of {}, attempt {}", message.assign().id().case_index(),
+                   message.assign().id().job(), message.assign().id().attempt());
+      attempts_->Assign(message.assign());
+      break;
+    case v1::CoordinatorMessage::kAck:
+      return attempts_->Acknowledge(message.ack().id());
+    case v1::CoordinatorMessage::kCancel:
+      return attempts_->Cancel(message.cancel().id(), CancelToken::Why::kRequested);
+    case v1::CoordinatorMessage::MESSAGE_NOT_SET:
+      return;
+  }
+  MutexLock lock(mutex_);
+  signalled_ = true;
+  wake_.NotifyAll();
+}
+
+void Session::HandleWelcome(const v1::Welcome& welcome) {
+  for (const auto& verdict : welcome.held()) {
+    if (verdict.action() == v1::HeldVerdict::KILL) attempts_->Kill(verdict.id());
+  }
+  // RESEND, and spooled results the coordinator says nothing about: it answers those as stale.
+  attempts_->ResendAll();
+  spdlog::info("connected to the coordinator at {}", options_.address);
+  MutexLock lock(mutex_);
+  if (const double interval = ToSeconds(welcome.heartbeat_interval()); interval > 0) {
+    heartbeat_seconds_ = interval;
+  }
+  welcomed_ = true;
+  signalled_ = true;
+  wake_.NotifyAll();
+}
+
+}  // namespace kbench

@@ -1,0 +1,80 @@
+#include "worker/daemon/worker_options.h"
+
+#include "CLI/CLI.hpp"
+#include "worker/device/cpu_list.h"
+
+namespace kbench {
+namespace {
+
+#ifndef KBENCH_VERSION
+#define KBENCH_VERSION "unknown"
+#endif
+
+constexpr char kFooter[] =
+    "Exit codes: 0 stopped by a signal, 2 wrong usage, 5 the device, a runner or the data folder "
+    "cannot be used, or the coordinator refused this worker, 75 another worker holds the device.";
+
+}  // namespace
+
+bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit_code) {
+  CLI::App app(
+      "kbench-worker owns one device: it runs the cases that the coordinator assigns, in "
+      "child processes, and sends back verified results.",
+      "kbench-worker");
+  app.footer(kFooter);
+  app.add_option("--server", options->server,
+                 "The coordinator: unix:PATH or HOST:PORT (default: the local stack's socket)");
+  app.add_option("--device", options->device,
+                 "cpu, cpu:0-3, the index of a GPU, GPU-<uuid> or MIG-<uuid>")
+      ->capture_default_str();
+  app.add_option("--name", options->name,
+                 "The stable name of the device (default: cpu, or gpu<index>)")
+      ->check(CLI::Validator(
+          [](std::string& name) {
+            const bool plain = !name.empty() && name.size() <= 63 &&
+                               name.find_first_not_of(
+                                   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "0123456789-_.") == std::string::npos;
+            return plain ? std::string()
+                         : std::string("letters, digits, - _ and . only, at most 63: ") + name;
+          },
+          "NAME"));
+  app.add_option("--data-dir", options->data_dir, "Where results wait until they are acknowledged");
+  app.add_option("--runner", options->runners,
+                 "A runner program to drive instead of those beside this program; repeatable");
+  app.add_option("--spares", options->spares, "Warm spare runners of each program")
+      ->check(CLI::Range(0, 16))
+      ->capture_default_str();
+  app.add_option("--log-level", options->log_level, "trace, debug, info, warn or error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
+      ->capture_default_str();
+  app.set_version_flag("--version", "kbench-worker " KBENCH_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    *exit_code = app.exit(error) == 0 ? kExitOk : kExitUsage;
+    return false;
+  }
+  return true;
+}
+
+std::vector<RunnerSpec> RunnerSpecs(const WorkerOptions& options, const DeviceFacts& facts,
+                                    const std::string& program_dir, int parent_pid) {
+  std::vector<std::string> programs = options.runners;
+  if (programs.empty()) {
+    const bool cuda = facts.device.kind() == "cuda";
+    programs.push_back(program_dir + (cuda ? "/kbench-runner-cuda" : "/kbench-runner"));
+  }
+  std::vector<RunnerSpec> specs;
+  for (const std::string& program : programs) {
+    RunnerSpec spec{program, {"--parent", std::to_string(parent_pid)}, facts.runner_env};
+    if (!facts.cpus.empty()) {
+      spec.args.insert(spec.args.end(), {"--cpus", FormatCpuList(facts.cpus), "--threads",
+                                         std::to_string(facts.cpus.size())});
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+}  // namespace kbench
