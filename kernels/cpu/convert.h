@@ -1,5 +1,6 @@
 // Whole arrays between the half types and fp32, on several threads and with F16C and AVX2 where
-// this CPU has them. The results are those of element.h, bit for bit. Thread-safe.
+// this CPU has them. The results are those of element.h, bit for bit, but for the payload of a NaN.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
