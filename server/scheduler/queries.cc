@@ -65,6 +65,14 @@ std::vector<std::string> Scheduler::ActiveJobs() const {
   return names;
 }
 
+std::optional<CaseRef> Scheduler::RunningOn(const std::string& device) const {
+  for (const auto& [epoch, ref] : leases_) {
+    const Case& item = jobs_.at(ref.job).entry.cases[static_cast<std::size_t>(ref.index)];
+    if (item.device == device) return ref;
+  }
+  return std::nullopt;
+}
+
 int Scheduler::QueuedCases() const {
   std::size_t cases = 0;
   for (const auto& [name, job] : jobs_) cases += job.queued.size();

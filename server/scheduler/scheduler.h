@@ -64,6 +64,8 @@ class Scheduler {
   std::string WaitReason(double now, const std::string& job) const;
   const JobEntry* FindJob(const std::string& job) const;  // until it has ended
   std::vector<std::string> ActiveJobs() const;
+  // What runs on a device of this name.
+  std::optional<CaseRef> RunningOn(const std::string& device) const;
   int QueuedCases() const;
   int RunningCases() const;
 

@@ -1,0 +1,125 @@
+#include "server/metrics/live_state.h"
+
+#include <string>
+#include <utility>
+
+#include "proto/support/clock.h"
+
+namespace kbench::metrics {
+namespace {
+
+using kbench::v1::Device;
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+
+constexpr const char* kDeviceStates[] = {"READY", "BUSY", "OFFLINE", "WEDGED", "FAILED"};
+
+MetricFamily Gauge(const char* name, const char* help) {
+  MetricFamily family;
+  family.name = name;
+  family.help = help;
+  family.type = prometheus::MetricType::Gauge;
+  return family;
+}
+
+void Add(MetricFamily& family, std::vector<ClientMetric::Label> labels, double value) {
+  ClientMetric& metric = family.metric.emplace_back();
+  metric.label = std::move(labels);
+  metric.gauge.value = value;
+}
+
+struct TelemetryGauge {
+  const char* name;
+  const char* help;
+  double (*value)(const kbench::v1::Telemetry&);
+  bool zero_is_unknown;
+};
+
+using kbench::v1::Telemetry;
+
+const TelemetryGauge kTelemetry[] = {
+    {"kbench_device_clock_hertz", "Clock of the SMs, or the mean clock of the CPU's cores.",
+     [](const Telemetry& t) { return t.sm_clock_hertz(); }, true},
+    {"kbench_device_memory_clock_hertz", "Clock of the device's memory.",
+     [](const Telemetry& t) { return t.memory_clock_hertz(); }, true},
+    {"kbench_device_temperature_celsius", "Temperature of the device.",
+     [](const Telemetry& t) { return t.temperature_celsius(); }, true},
+    {"kbench_device_power_watts", "Power the device draws.",
+     [](const Telemetry& t) { return t.power_watts(); }, true},
+    {"kbench_device_foreign_processes", "Processes on the device that kbench did not start.",
+     [](const Telemetry& t) { return static_cast<double>(t.foreign_processes()); }, false},
+    {"kbench_device_steal_ratio", "Share of the CPU's time that the hypervisor took.",
+     [](const Telemetry& t) { return t.steal_ratio(); }, false},
+    {"kbench_device_load", "Processes of others that wait for the CPU.",
+     [](const Telemetry& t) { return t.load(); }, false},
+};
+
+void AddDeviceState(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
+  MetricFamily info = Gauge("kbench_device_info", "Facts about a device; the value is 1.");
+  MetricFamily state = Gauge("kbench_device_state", "1 for the state the device is in, else 0.");
+  MetricFamily up = Gauge("kbench_worker_up", "1 while the worker of the device is connected.");
+  MetricFamily seen = Gauge("kbench_worker_last_heartbeat_timestamp_seconds",
+                            "When the worker of the device was last heard.");
+  for (const Device& device : devices) {
+    Add(info,
+        {{"device", device.name()},
+         {"kind", device.kind()},
+         {"model", device.model()},
+         {"architecture", device.architecture()},
+         {"uuid", device.uuid()},
+         {"driver", device.driver()},
+         {"hostname", device.hostname()}},
+        1);
+    for (const char* name : kDeviceStates) {
+      Add(state, {{"device", device.name()}, {"state", name}}, device.state() == name ? 1 : 0);
+    }
+    Add(up, {{"device", device.name()}}, device.state() == "OFFLINE" ? 0 : 1);
+    Add(seen, {{"device", device.name()}},
+        static_cast<double>(ToMicros(device.last_heartbeat_time())) * 1e-6);
+  }
+  for (MetricFamily* family : {&info, &state, &up, &seen}) families.push_back(std::move(*family));
+}
+
+void AddTelemetry(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
+  for (const TelemetryGauge& gauge : kTelemetry) {
+    MetricFamily family = Gauge(gauge.name, gauge.help);
+    for (const Device& device : devices) {
+      if (device.state() == "OFFLINE" || !device.has_telemetry()) continue;
+      const double value = gauge.value(device.telemetry());
+      if (value == 0 && gauge.zero_is_unknown) continue;
+      Add(family, {{"device", device.name()}}, value);
+    }
+    if (!family.metric.empty()) families.push_back(std::move(family));
+  }
+}
+
+}  // namespace
+
+void LiveCollector::SetSource(std::function<LiveState()> source) {
+  MutexLock lock(mutex_);
+  source_ = std::move(source);
+}
+
+std::vector<MetricFamily> LiveCollector::Collect() const {
+  std::vector<MetricFamily> families;
+  // Held during the call: SetSource(nullptr) returns only when no scrape uses the source any more.
+  MutexLock lock(mutex_);
+  if (!source_) return families;
+  const LiveState state = source_();
+  const std::pair<MetricFamily, int> counts[] = {
+      {Gauge("kbench_queue_cases", "Cases that wait for a device."), state.queued_cases},
+      {Gauge("kbench_running_cases", "Cases that a worker is running."), state.running_cases},
+      {Gauge("kbench_watchers", "Open streams of WatchJob."), state.watchers},
+  };
+  for (const auto& [family, value] : counts) {
+    families.push_back(family);
+    Add(families.back(), {}, value);
+  }
+  if (!state.devices.empty()) {
+    AddDeviceState(state.devices, families);
+    AddTelemetry(state.devices, families);
+  }
+  return families;
+}
+
+}  // namespace kbench::metrics

@@ -1,0 +1,126 @@
+#include "server/metrics/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/exposer.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <exception>
+#include <utility>
+
+#include "proto/support/error.h"
+
+namespace kbench::metrics {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using scheduler::State;
+
+const prometheus::Histogram::BucketBoundaries kCommitBuckets = {
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5};
+const prometheus::Histogram::BucketBoundaries kJobBuckets = {
+    0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
+
+prometheus::Counter& Counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildCounter().Name(name).Help(help).Register(registry).Add({});
+}
+
+prometheus::Histogram& Histogram(prometheus::Registry& registry, const char* name, const char* help,
+                                 const prometheus::Histogram::BucketBoundaries& buckets) {
+  return BuildHistogram().Name(name).Help(help).Register(registry).Add({}, buckets);
+}
+
+absl::Status CannotServe(const std::string& address, const std::string& what) {
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   "cannot serve metrics on " + address + ": " + what +
+                       "; give another --metrics-listen HOST:PORT, port 0 picks a free one",
+                   {.reason = "METRICS_ADDRESS"});
+}
+
+}  // namespace
+
+Metrics::Metrics(const std::string& version, std::size_t most_result_series)
+    : registry_(std::make_shared<prometheus::Registry>()),
+      results_(std::make_shared<ResultSeries>(most_result_series)),
+      live_(std::make_shared<LiveCollector>()) {
+  submitted_ = &Counter(*registry_, "kbench_jobs_submitted_total", "Jobs accepted.");
+  auto& completed = BuildCounter()
+                        .Name("kbench_jobs_completed_total")
+                        .Help("Jobs that ended, by their final state.")
+                        .Register(*registry_);
+  for (const State state :
+       {State::kSucceeded, State::kFailed, State::kCancelled, State::kExpired}) {
+    completed_[static_cast<std::size_t>(state)] =
+        &completed.Add({{"state", scheduler::StateName(state)}});
+  }
+  lease_expirations_ = &Counter(*registry_, "kbench_lease_expirations_total",
+                                "Attempts whose worker did not answer in time.");
+  stale_results_ =
+      &Counter(*registry_, "kbench_stale_results_total",
+               "Results that were not stored: a duplicate, or a newer attempt held the case.");
+  commit_seconds_ =
+      &Histogram(*registry_, "kbench_store_commit_duration_seconds",
+                 "Time of one commit of the store, shared by all that waited.", kCommitBuckets);
+  queue_seconds_ = &Histogram(*registry_, "kbench_job_queue_duration_seconds",
+                              "Time from a job's submission to its start.", kJobBuckets);
+  run_seconds_ = &Histogram(*registry_, "kbench_job_run_duration_seconds",
+                            "Time from a job's start to its end.", kJobBuckets);
+  BuildGauge()
+      .Name("kbench_build_info")
+      .Help("The version of the coordinator; the value is 1.")
+      .Register(*registry_)
+      .Add({{"version", version}, {"compiler", __VERSION__}})
+      .Set(1);
+}
+
+Metrics::~Metrics() { Stop(); }
+
+void Metrics::JobSubmitted() { submitted_->Increment(); }
+
+void Metrics::JobCompleted(State state, double queue_seconds, double run_seconds) {
+  if (prometheus::Counter* counter = completed_[static_cast<std::size_t>(state)]) {
+    counter->Increment();
+  }
+  if (queue_seconds < 0) return;
+  queue_seconds_->Observe(queue_seconds);
+  run_seconds_->Observe(run_seconds);
+}
+
+void Metrics::LeasesExpired(int count) { lease_expirations_->Increment(count); }
+void Metrics::StaleResult() { stale_results_->Increment(); }
+void Metrics::CommitTook(double seconds) { commit_seconds_->Observe(seconds); }
+
+absl::StatusOr<std::string> Metrics::Serve(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) return CannotServe(address, "not HOST:PORT");
+  try {
+    exposer_ = std::make_unique<prometheus::Exposer>(address, 2);
+    exposer_->RegisterCollectable(registry_);
+    exposer_->RegisterCollectable(results_);
+    exposer_->RegisterCollectable(live_);
+    const std::vector<int> ports = exposer_->GetListeningPorts();
+    if (ports.empty()) return CannotServe(address, "no port was bound");
+    return address.substr(0, colon + 1) + std::to_string(ports.front());
+  } catch (const std::exception&) {  // civetweb says no more than that it could not bind
+    exposer_.reset();
+    return CannotServe(address, "the port is taken, or the address is not this machine's");
+  }
+}
+
+void Metrics::Stop() { exposer_.reset(); }
+
+std::string Metrics::Text() const {
+  std::vector<prometheus::MetricFamily> families = registry_->Collect();
+  for (const prometheus::Collectable* source :
+       {static_cast<const prometheus::Collectable*>(results_.get()),
+        static_cast<const prometheus::Collectable*>(live_.get())}) {
+    for (auto& family : source->Collect()) families.push_back(std::move(family));
+  }
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace kbench::metrics

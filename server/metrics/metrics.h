@@ -1,0 +1,62 @@
+// The coordinator's metrics and the HTTP endpoint that exports them on /metrics. Owned by the
+// server; thread-safe. Names start with kbench_, base units; no job, user or UUID labels outside
+// _info. Label sets of results are exactly {kernel, implementation, dtype, size, mode, device}.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kbench/v1/result.pb.h"
+#include "server/metrics/live_state.h"
+#include "server/metrics/result_series.h"
+#include "server/scheduler/types.h"
+
+namespace prometheus {
+class Counter;
+class Exposer;
+class Histogram;
+class Registry;
+}  // namespace prometheus
+
+namespace kbench::metrics {
+
+class Metrics {
+ public:
+  explicit Metrics(const std::string& version, std::size_t most_result_series = 500);
+  ~Metrics();
+
+  void JobSubmitted();
+  // Seconds from submission to the start (negative: it never started) and from there to the end.
+  void JobCompleted(scheduler::State state, double queue_seconds, double run_seconds);
+  void LeasesExpired(int count);
+  void StaleResult();
+  void CommitTook(double seconds);
+  void RecordResult(const kbench::v1::Result& result) { results_->Record(result); }
+  void SetLiveSource(std::function<LiveState()> source) { live_->SetSource(std::move(source)); }
+
+  // Serves on HOST:PORT (port 0: a free one); the address really bound. One line when it is taken.
+  absl::StatusOr<std::string> Serve(const std::string& address);
+  void Stop();
+  // The text that /metrics answers with, without the exposer's own families.
+  std::string Text() const;
+
+ private:
+  std::shared_ptr<prometheus::Registry> registry_;
+  std::shared_ptr<ResultSeries> results_;
+  std::shared_ptr<LiveCollector> live_;
+  std::unique_ptr<prometheus::Exposer> exposer_;
+  // References into the registry, which lives as long; nothing is ever removed from it.
+  prometheus::Counter* submitted_;
+  std::array<prometheus::Counter*, 6> completed_{};  // by scheduler::State
+  prometheus::Counter* lease_expirations_;
+  prometheus::Counter* stale_results_;
+  prometheus::Histogram* commit_seconds_;
+  prometheus::Histogram* queue_seconds_;
+  prometheus::Histogram* run_seconds_;
+};
+
+}  // namespace kbench::metrics

@@ -1,0 +1,74 @@
+#include "server/rpc/convert.h"
+
+#include <cmath>
+
+#include "proto/support/clock.h"
+#include "server/store/store.h"
+
+namespace kbench::server {
+
+using kbench::v1::AttemptId;
+using kbench::v1::CaseStatus;
+
+CaseStatus ToCaseStatus(const scheduler::Case& item, const kbench::v1::CaseSpec& spec) {
+  CaseStatus status;
+  status.set_index(item.ref.index);
+  *status.mutable_spec() = spec;
+  status.set_state(store::ToJobState(item.state));
+  status.set_reason(item.reason);
+  status.set_message(item.message);
+  status.set_attempt(item.attempts);
+  status.set_device(item.device);
+  status.set_worker(item.worker);
+  if (item.started_at > 0) {
+    *status.mutable_start_time() = ToTimestamp(std::llround(item.started_at * 1e6));
+  }
+  if (item.ended_at > 0) {
+    *status.mutable_end_time() = ToTimestamp(std::llround(item.ended_at * 1e6));
+  }
+  return status;
+}
+
+AttemptId ToAttemptId(const scheduler::CaseRef& ref, int attempt, std::int64_t epoch) {
+  AttemptId id;
+  id.set_job(ref.job);
+  id.set_case_index(ref.index);
+  id.set_attempt(attempt);
+  id.set_epoch(epoch);
+  return id;
+}
+
+scheduler::Held ToHeld(const AttemptId& id, bool finished) {
+  return {{id.job(), id.case_index()}, id.attempt(), id.epoch(), finished};
+}
+
+scheduler::JobEntry ToJobEntry(const kbench::v1::Job& job, double created_at, std::int64_t order) {
+  scheduler::JobEntry entry;
+  entry.name = job.name();
+  entry.priority = job.spec().has_priority() ? job.spec().priority() : 500;
+  entry.order = order;
+  entry.device = job.spec().device();
+  if (job.spec().has_queue_timeout()) {
+    entry.queue_deadline = created_at + ToSeconds(job.spec().queue_timeout());
+  }
+  for (int i = 0; i < job.spec().cases_size(); ++i) {
+    scheduler::Case item;
+    item.ref = {job.name(), i};
+    entry.cases.push_back(std::move(item));
+  }
+  return entry;
+}
+
+std::string WaitMessage(const std::string& reason) {
+  if (reason == "NO_DEVICE") {
+    return "no device it may run on has connected yet; start one on this machine with "
+           "`kbench-client up`";
+  }
+  if (reason == "DEVICE_OFFLINE") {
+    return "its device is offline; the job runs when the device's worker comes back";
+  }
+  if (reason == "DEVICE_NOT_READY") return "its device is not ready; see `kbench-client devices`";
+  return "";
+}
+
+}  // namespace kbench::server

@@ -1,0 +1,184 @@
+// Its life: start, timer, recovery, end.
+#include "server/rpc/coordinator.h"
+
+#include <future>
+
+#include "fmt/format.h"
+#include "proto/support/error.h"
+#include "server/rpc/convert.h"
+#include "spdlog/spdlog.h"
+
+namespace kbench::server {
+namespace {
+
+constexpr double kRecoverySeconds = 2;
+constexpr int kMostResultSeries = 500;
+
+absl::Status Unavailable(const std::string& message, const char* reason) {
+  return MakeError(absl::StatusCode::kUnavailable, message,
+                   {.reason = reason, .retry_after_seconds = 1});
+}
+
+}  // namespace
+
+Coordinator::Coordinator(store::Store& store, metrics::Metrics& metrics, Clock& clock,
+                         CoordinatorOptions options)
+    : store_(store),
+      metrics_(metrics),
+      clock_(clock),
+      options_(options),
+      wall_offset_(static_cast<double>(clock.WallMicros()) * 1e-6 - clock.SteadySeconds()),
+      scheduler_(options.scheduler) {}
+
+Coordinator::~Coordinator() { Stop(); }
+
+double Coordinator::Now() const { return wall_offset_ + clock_.SteadySeconds(); }
+
+absl::Status Coordinator::Start() {
+  started_at_ = Now();
+  KB_RETURN_IF_ERROR(Load());
+  KB_ASSIGN_OR_RETURN(auto results, store_.LatestResults(kMostResultSeries));
+  // Oldest first, so that the newest is the last to be evicted.
+  for (auto it = results.rbegin(); it != results.rend(); ++it) metrics_.RecordResult(*it);
+  metrics_.SetLiveSource([this] { return Live(); });
+  timer_ = std::thread([this] { TimerLoop(); });
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::Load() {
+  KB_ASSIGN_OR_RETURN(store::Restored restored, store_.Restore());
+  std::map<std::string, ActiveJob> active;
+  for (const scheduler::JobEntry& entry : restored.jobs) {
+    KB_ASSIGN_OR_RETURN(const kbench::v1::Job job, store_.GetJob(entry.name, false));
+    active[entry.name] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()),
+                          static_cast<double>(ToMicros(job.create_time())) * 1e-6};
+  }
+  if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
+  MutexLock lock(mutex_);
+  active_ = std::move(active);
+  next_order_ = restored.next_order;
+  scheduler_ = scheduler::Scheduler(options_.scheduler);
+  broken_ = false;
+  CommitEffects(scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch));
+  return absl::OkStatus();
+}
+
+void Coordinator::OnStoreFailure(const absl::Status& status, std::int64_t generation) {
+  std::vector<std::shared_ptr<WorkerLink>> links;
+  {
+    MutexLock lock(mutex_);
+    if (generation != generation_) return;
+    spdlog::error("the store failed, waiting for it: {}", MessageOf(status));
+    ++generation_;
+    broken_ = true;
+    for (const auto& [link, session] : sessions_) {
+      links.push_back(link);
+      devices_.WorkerLeft(session.worker_id);
+    }
+    sessions_.clear();
+    // What memory says may not be on disk: it is void. Workers keep their attempts and their
+    // results, and say so when they come back.
+    scheduler_ = scheduler::Scheduler(options_.scheduler);
+    active_.clear();
+  }
+  for (const auto& link : links) {
+    link->Close(Unavailable("the coordinator cannot write to its store; come back", "STORE_DOWN"));
+  }
+}
+
+void Coordinator::TryRecover() {
+  // An empty batch goes through the queue: whatever was enqueued before has been decided then.
+  std::promise<absl::Status> promise;
+  store_.Commit({}, [&](const absl::Status& status, const auto&) { promise.set_value(status); });
+  absl::Status status = promise.get_future().get();
+  if (status.ok()) status = Load();
+  if (status.ok()) {
+    spdlog::info("the store is back");
+  } else {
+    spdlog::warn("the store is still down: {}", MessageOf(status));
+  }
+}
+
+void Coordinator::TimerLoop() {
+  double last_recovery = 0;
+  for (;;) {
+    bool broken = false;
+    {
+      MutexLock lock(mutex_);
+      if (!stop_) timer_wake_.WaitFor(mutex_, options_.timer_seconds);
+      if (stop_) return;
+      broken = broken_;
+      if (!broken) CommitEffects(scheduler_.Tick(Now()));
+    }
+    const double steady = clock_.SteadySeconds();
+    if (broken && steady - last_recovery > kRecoverySeconds) {
+      last_recovery = steady;
+      TryRecover();
+    }
+    PublishPositions();
+    hub_.Tick(steady);
+  }
+}
+
+void Coordinator::PublishPositions() {
+  std::vector<std::pair<std::string, int>> changed;
+  const std::vector<std::string> watched = hub_.WatchedJobs();
+  {
+    MutexLock lock(mutex_);
+    std::map<std::string, int> positions;
+    for (const std::string& job : watched) {
+      const int position = scheduler_.QueuePosition(job);
+      const auto old = positions_.find(job);
+      if (old == positions_.end() || old->second != position) changed.emplace_back(job, position);
+      positions[job] = position;
+    }
+    positions_ = std::move(positions);
+  }
+  for (const auto& [job, position] : changed) {
+    kbench::v1::JobEvent event;
+    event.set_queue_position(position);
+    *event.mutable_time() = ToTimestamp(clock_.WallMicros());
+    hub_.PublishEphemeral(job, event);
+  }
+}
+
+void Coordinator::Drain() {
+  std::vector<std::shared_ptr<WorkerLink>> links;
+  {
+    MutexLock lock(mutex_);
+    draining_ = true;
+    for (const auto& [link, session] : sessions_) links.push_back(link);
+  }
+  for (const auto& link : links) {
+    link->Close(Unavailable("the coordinator is stopping; come back", "DRAINING"));
+  }
+  hub_.CloseAll(Unavailable("the coordinator is stopping; resume with after_sequence", "DRAINING"));
+}
+
+void Coordinator::Stop() {
+  metrics_.SetLiveSource(nullptr);
+  {
+    MutexLock lock(mutex_);
+    stop_ = true;
+    draining_ = true;
+  }
+  timer_wake_.NotifyAll();
+  if (timer_.joinable()) timer_.join();
+  // After this nothing of ours waits in the store's queue, and so nothing calls back.
+  std::promise<void> drained;
+  store_.Commit({}, [&](const absl::Status&, const auto&) { drained.set_value(); });
+  drained.get_future().wait();
+  executor_.Stop();
+}
+
+metrics::LiveState Coordinator::Live() {
+  metrics::LiveState live;
+  live.devices = Devices();
+  live.watchers = hub_.size();
+  MutexLock lock(mutex_);
+  live.queued_cases = scheduler_.QueuedCases();
+  live.running_cases = scheduler_.RunningCases();
+  return live;
+}
+
+}  // namespace kbench::server

@@ -1,0 +1,258 @@
+// What clients ask for.
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <set>
+
+#include "fmt/format.h"
+#include "kernels/catalog/catalog.h"
+#include "proto/support/error.h"
+#include "proto/support/ids.h"
+#include "server/rpc/convert.h"
+#include "server/rpc/coordinator.h"
+#include "server/rpc/validate.h"
+
+namespace kbench::server {
+
+using kbench::v1::Job;
+using kbench::v1::JobEvent;
+using kbench::v1::JobState;
+using kbench::v1::SubmitJobRequest;
+
+namespace {
+
+bool HasEnded(const Job& job) {
+  return job.state() != JobState::JOB_STATE_QUEUED && job.state() != JobState::JOB_STATE_RUNNING;
+}
+
+std::shared_ptr<const JobEvent> SnapshotOf(const Job& job) {
+  auto event = std::make_shared<JobEvent>();
+  event->set_sequence(job.last_sequence());
+  *event->mutable_snapshot() = job;
+  return event;
+}
+
+std::shared_ptr<const JobEvent> FinalOf(const Job& job) {
+  auto event = std::make_shared<JobEvent>();
+  event->set_sequence(job.last_sequence());
+  *event->mutable_final() = job;
+  return event;
+}
+
+}  // namespace
+
+absl::Status Coordinator::CheckServing() {
+  if (draining_) {
+    return MakeError(absl::StatusCode::kUnavailable, "the coordinator is stopping; try again",
+                     {.reason = "DRAINING", .retry_after_seconds = 2});
+  }
+  if (broken_) {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     "the coordinator cannot write to its store; see its log, and try again",
+                     {.reason = "STORE_DOWN", .retry_after_seconds = 5});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Job> Coordinator::JobOfRequest(const SubmitJobRequest& request,
+                                              const std::string& digest, bool& found) {
+  found = false;
+  if (request.request_id().empty() || request.validate_only()) return Job();
+  KB_ASSIGN_OR_RETURN(const auto known, store_.FindRequest(request.request_id()));
+  if (!known.has_value()) return Job();
+  found = true;
+  if (known->digest != digest) {
+    return MakeError(absl::StatusCode::kAlreadyExists,
+                     "request id " + request.request_id() + " made " + known->job +
+                         " from another request; use a new id for a new request",
+                     {.reason = "REQUEST_ID_REUSED", .metadata = {{"job", known->job}}});
+  }
+  return Get(known->job);
+}
+
+absl::StatusOr<Job> Coordinator::Submit(const SubmitJobRequest& request) {
+  const std::string digest = RequestDigest(request);
+  bool found = false;
+  KB_ASSIGN_OR_RETURN(Job known, JobOfRequest(request, digest, found));
+  if (found) return known;
+  Job job;
+  {
+    MutexLock lock(mutex_);
+    KB_RETURN_IF_ERROR(CheckServing());
+    const ValidateContext context{&devices_, Now() - started_at_ < options_.known_again_seconds};
+    KB_ASSIGN_OR_RETURN(*job.mutable_spec(), ValidateSubmit(request, context));
+    const int queued = scheduler_.QueuedCases();
+    if (queued + job.spec().cases_size() > options_.most_queued_cases) {
+      return MakeError(absl::StatusCode::kResourceExhausted,
+                       fmt::format("the queue is full: {} cases wait, at most {} may", queued,
+                                   options_.most_queued_cases),
+                       {.reason = "QUEUE_FULL", .retry_after_seconds = 30});
+    }
+  }
+  job.set_owner(request.owner());
+  job.set_state(JobState::JOB_STATE_QUEUED);
+  *job.mutable_create_time() = ToTimestamp(std::llround(Now() * 1e6));
+  if (request.validate_only()) return job;
+  job.set_name(JobName(RandomId(8)));
+  const absl::Status stored = StoreJob(request, digest, job);
+  if (stored.code() == absl::StatusCode::kAlreadyExists) {
+    // The same request came twice at once.
+    KB_ASSIGN_OR_RETURN(Job twin, JobOfRequest(request, digest, found));
+    if (found) return twin;
+  }
+  KB_RETURN_IF_ERROR(stored);
+  return Get(job.name());
+}
+
+absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::string& digest,
+                                   const Job& job) {
+  std::promise<absl::Status> promise;
+  {
+    MutexLock lock(mutex_);
+    KB_RETURN_IF_ERROR(CheckServing());
+    store::NewJob created;
+    created.job = job;
+    created.request_id = request.request_id();
+    created.request_digest = digest;
+    created.entry =
+        ToJobEntry(job, static_cast<double>(ToMicros(job.create_time())) * 1e-6, next_order_++);
+    Step step;
+    step.may_fail = true;
+    step.done = [this, job, entry = created.entry, &promise](const absl::Status& status) {
+      if (status.ok()) JobIsDurable(job, entry);
+      promise.set_value(status);
+    };
+    step.batch.new_jobs.push_back(std::move(created));
+    Commit(std::move(step));
+  }
+  return promise.get_future().get();
+}
+
+void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry) {
+  metrics_.JobSubmitted();
+  MutexLock lock(mutex_);
+  if (broken_) return;  // the store gives it back at the recovery
+  active_[job.name()] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()),
+                         static_cast<double>(ToMicros(job.create_time())) * 1e-6};
+  CommitEffects(scheduler_.AddJob(Now(), entry));
+}
+
+void Coordinator::Decorate(Job& job) {
+  if (HasEnded(job)) return;
+  MutexLock lock(mutex_);
+  job.set_queue_position(scheduler_.QueuePosition(job.name()));
+  const std::string reason = scheduler_.WaitReason(Now(), job.name());
+  if (job.state() != JobState::JOB_STATE_QUEUED || reason.empty()) return;
+  job.set_reason(reason);
+  job.set_message(WaitMessage(reason));
+}
+
+absl::StatusOr<Job> Coordinator::Get(const std::string& name) {
+  KB_ASSIGN_OR_RETURN(Job job, store_.GetJob(JobName(name), true));
+  Decorate(job);
+  return job;
+}
+
+absl::StatusOr<kbench::v1::ListJobsResponse> Coordinator::List(
+    const kbench::v1::ListJobsRequest& request) {
+  store::JobFilter filter;
+  KB_ASSIGN_OR_RETURN(filter.page_size, PageSize(request.page_size()));
+  filter.page_token = request.page_token();
+  filter.state = request.state();
+  filter.owner = request.owner();
+  KB_ASSIGN_OR_RETURN(store::JobPage page, store_.ListJobs(filter));
+  kbench::v1::ListJobsResponse response;
+  response.set_next_page_token(page.next_page_token);
+  for (Job& job : page.jobs) {
+    Decorate(job);
+    *response.add_jobs() = std::move(job);
+  }
+  return response;
+}
+
+absl::StatusOr<Job> Coordinator::Cancel(const std::string& name) {
+  const std::string job = JobName(name);
+  std::promise<absl::Status> promise;
+  bool active = false;
+  {
+    MutexLock lock(mutex_);
+    KB_RETURN_IF_ERROR(CheckServing());
+    active = scheduler_.FindJob(job) != nullptr;
+    if (active) {
+      Step step;
+      step.done = [&promise](const absl::Status& status) { promise.set_value(status); };
+      AddEffects(scheduler_.CancelJob(Now(), job), nullptr, step);
+      Commit(std::move(step));
+    }
+  }
+  if (active) KB_RETURN_IF_ERROR(promise.get_future().get());
+  return Get(job);
+}
+
+void Coordinator::Watch(const std::string& name, std::shared_ptr<Watcher> watcher) {
+  // On the thread that publishes: between the snapshot and the next event nothing is missed.
+  executor_.Post(
+      [this, job = JobName(name), watcher = std::move(watcher)] { StartWatch(job, watcher); });
+}
+
+void Coordinator::StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher) {
+  absl::StatusOr<Job> job = Get(name);
+  if (!job.ok()) {
+    watcher->Close(job.status());
+    return;
+  }
+  watcher->Deliver(SnapshotOf(*job));
+  if (HasEnded(*job)) {
+    watcher->Deliver(FinalOf(*job));
+    watcher->Close(absl::OkStatus());
+    return;
+  }
+  hub_.Add(name, watcher);
+}
+
+void Coordinator::Unwatch(const std::string& name, const Watcher* watcher) {
+  hub_.Remove(JobName(name), watcher);
+}
+
+std::vector<kbench::v1::Device> Coordinator::Devices() {
+  std::vector<kbench::v1::Device> devices;
+  MutexLock lock(mutex_);
+  for (const kbench::v1::Device* device : devices_.All()) {
+    devices.push_back(*device);
+    if (const auto running = scheduler_.RunningOn(device->name())) {
+      devices.back().set_current_job(running->job);
+    }
+  }
+  return devices;
+}
+
+kbench::v1::ListKernelsResponse Coordinator::Kernels() {
+  kbench::v1::ListKernelsResponse response;
+  const std::vector<kbench::v1::Device> devices = Devices();
+  for (const KernelEntry& entry : Catalog()) {
+    kbench::v1::KernelInfo& kernel = *response.add_kernels();
+    kernel.set_name(entry.name);
+    kernel.set_summary(entry.summary);
+    kernel.set_size_help(entry.size_help);
+    for (const DType dtype : entry.dtypes) kernel.add_dtypes(Info(dtype).name);
+    std::map<std::string, kbench::v1::ImplementationInfo*> known;
+    for (const kbench::v1::Device& device : devices) {
+      for (const kbench::v1::ImplementationInfo& offered : device.implementations()) {
+        if (offered.kernel() != entry.name) continue;
+        kbench::v1::ImplementationInfo*& merged = known[offered.name()];
+        if (merged == nullptr) {
+          merged = kernel.add_implementations();
+          *merged = offered;
+          continue;
+        }
+        std::set<std::string> dtypes(merged->dtypes().begin(), merged->dtypes().end());
+        for (const std::string& dtype : offered.dtypes()) {
+          if (dtypes.insert(dtype).second) merged->add_dtypes(dtype);
+        }
+      }
+    }
+  }
+  return response;
+}
+
+}  // namespace kbench::server

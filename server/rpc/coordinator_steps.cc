@@ -1,0 +1,156 @@
+// From the scheduler's effects to the store, and from there to the far ends.
+#include <utility>
+
+#include "fmt/format.h"
+#include "proto/support/error.h"
+#include "server/rpc/convert.h"
+#include "server/rpc/coordinator.h"
+#include "server/rpc/selection.h"
+#include "spdlog/spdlog.h"
+
+namespace kbench::server {
+
+using kbench::v1::CoordinatorMessage;
+using kbench::v1::JobEvent;
+
+void Coordinator::AddEffects(scheduler::Effects effects, const CaseResults* results, Step& step) {
+  if (effects.expired_leases > 0) {
+    step.on_durable.push_back([this, n = effects.expired_leases] { metrics_.LeasesExpired(n); });
+  }
+  for (const auto& transition : effects.cases) AddCase(transition.state, results, step);
+  for (const auto& job : effects.jobs) AddJobTransition(job, step);
+  for (const auto& cancel : effects.cancels) {
+    const auto link = LinkOf(cancel.worker_id);
+    if (link == nullptr) continue;
+    CoordinatorMessage message;
+    *message.mutable_cancel()->mutable_id() = ToAttemptId(cancel.ref, cancel.attempt, cancel.epoch);
+    step.sends.emplace_back(link, std::move(message));
+  }
+  for (const auto& assign : effects.assigns) {
+    if (AddAssign(assign, step)) continue;
+    AddEffects(scheduler_.FailCase(Now(), assign.ref, assign.epoch, "NO_IMPLEMENTATION",
+                                   "the device has no implementation for this case"),
+               nullptr, step);
+  }
+}
+
+void Coordinator::AddCase(const scheduler::Case& item, const CaseResults* results, Step& step) {
+  const auto job = active_.find(item.ref.job);
+  if (job == active_.end()) return;
+  store::NewEvent event;
+  event.job = item.ref.job;
+  *event.event.mutable_time() = ToTimestamp(clock_.WallMicros());
+  *event.event.mutable_case_changed() = ToCaseStatus(item, job->second.spec->cases(item.ref.index));
+  if (results != nullptr && results->ref == item.ref && scheduler::IsFinal(item.state)) {
+    for (const auto& result : results->results) {
+      *event.event.mutable_case_changed()->add_results() = result;
+    }
+  }
+  step.batch.events.push_back(std::move(event));
+  step.batch.cases.push_back({item});
+}
+
+void Coordinator::AddJobTransition(const scheduler::JobTransition& job, Step& step) {
+  step.batch.jobs.push_back(job);
+  if (!scheduler::IsFinal(job.state)) return;
+  store::NewEvent event;
+  event.job = job.job;
+  *event.event.mutable_time() = ToTimestamp(clock_.WallMicros());
+  event.event.mutable_final();
+  step.batch.events.push_back(std::move(event));
+  const double created_at = active_[job.job].created_at;
+  const double queue_seconds = job.started_at > 0 ? job.started_at - created_at : -1;
+  step.on_durable.push_back(
+      [this, state = job.state, queue_seconds, run_seconds = job.ended_at - job.started_at] {
+        metrics_.JobCompleted(state, queue_seconds, run_seconds);
+      });
+  active_.erase(job.job);
+}
+
+bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
+  const auto job = active_.find(assign.ref.job);
+  const kbench::v1::Device* device = devices_.OfWorker(assign.worker_id);
+  if (job == active_.end() || device == nullptr) return false;
+  const kbench::v1::JobSpec& spec = *job->second.spec;
+  const kbench::v1::CaseSpec& item = spec.cases(assign.ref.index);
+  Selection selection = SelectImplementations(
+      {spec.implementations().begin(), spec.implementations().end()}, *device, item);
+  if (selection.implementations.empty()) return false;
+  const auto link = LinkOf(assign.worker_id);
+  if (link == nullptr) return true;  // it has just left: the lease is lost when it comes back
+  CoordinatorMessage message;
+  kbench::v1::Assign& out = *message.mutable_assign();
+  *out.mutable_id() = ToAttemptId(assign.ref, assign.attempt, assign.epoch);
+  *out.mutable_case_() = item;
+  for (std::string& name : selection.implementations) out.add_implementations(std::move(name));
+  for (std::string& name : selection.requested) out.add_requested(std::move(name));
+  *out.mutable_policy() = spec.policy();
+  out.set_baseline(selection.baseline);
+  out.set_more_of_job(assign.more_of_job);
+  step.sends.emplace_back(link, std::move(message));
+  return true;
+}
+
+void Coordinator::CommitEffects(scheduler::Effects effects) {
+  if (effects.empty()) return;
+  Step step;
+  AddEffects(std::move(effects), nullptr, step);
+  Commit(std::move(step));
+}
+
+void Coordinator::Commit(Step step) {
+  // The events are needed twice: by the store now, by the watchers then.
+  step.events = step.batch.events;
+  store::Batch batch = std::move(step.batch);
+  auto shared = std::make_shared<Step>(std::move(step));
+  store_.Commit(std::move(batch),
+                [this, shared, generation = generation_](
+                    const absl::Status& status, const std::vector<std::int64_t>& sequences) {
+                  OnCommitted(shared, generation, status, sequences);
+                });
+}
+
+void Coordinator::OnCommitted(const std::shared_ptr<Step>& step, std::int64_t generation,
+                              const absl::Status& status,
+                              const std::vector<std::int64_t>& sequences) {
+  if (!status.ok()) {
+    if (!step->may_fail) OnStoreFailure(status, generation);
+    if (step->done) step->done(status);
+    return;
+  }
+  bool current = false;
+  {
+    MutexLock lock(mutex_);
+    current = generation == generation_;
+  }
+  if (current) {
+    for (auto& [link, message] : step->sends) link->Send(std::move(message));
+  }
+  for (const auto& tell : step->on_durable) tell();
+  std::vector<store::NewEvent> events = std::move(step->events);
+  for (std::size_t i = 0; i < events.size(); ++i) events[i].event.set_sequence(sequences[i]);
+  if (!events.empty()) {
+    executor_.Post(
+        [this, events = std::move(events)]() mutable { PublishEvents(std::move(events)); });
+  }
+  if (step->done) step->done(absl::OkStatus());
+}
+
+void Coordinator::PublishEvents(std::vector<store::NewEvent> events) {
+  for (store::NewEvent& event : events) {
+    if (!hub_.IsWatched(event.job)) continue;
+    if (event.event.has_final()) {
+      absl::StatusOr<kbench::v1::Job> job = Get(event.job);
+      if (!job.ok()) {
+        hub_.Finish(event.job, job.status());
+        continue;
+      }
+      *event.event.mutable_final() = std::move(*job);
+    }
+    const bool final = event.event.has_final();
+    hub_.Publish(event.job, std::make_shared<const JobEvent>(std::move(event.event)));
+    if (final) hub_.Finish(event.job, absl::OkStatus());
+  }
+}
+
+}  // namespace kbench::server

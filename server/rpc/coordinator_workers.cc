@@ -1,0 +1,291 @@
+// What workers say.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "fmt/format.h"
+#include "proto/support/error.h"
+#include "proto/support/ids.h"
+#include "server/rpc/convert.h"
+#include "server/rpc/coordinator.h"
+#include "spdlog/spdlog.h"
+
+namespace kbench::server {
+
+using kbench::v1::Artifact;
+using kbench::v1::AttemptResult;
+using kbench::v1::CoordinatorMessage;
+using kbench::v1::HeldVerdict;
+using kbench::v1::Result;
+using kbench::v1::WorkerHello;
+using kbench::v1::WorkerMessage;
+
+namespace {
+
+absl::Status Invalid(const std::string& message, const char* reason) {
+  return MakeError(absl::StatusCode::kInvalidArgument, message, {.reason = reason});
+}
+
+// A device's name is a metric label and a word of the command line.
+absl::Status CheckHello(const WorkerHello& hello) {
+  if (hello.worker_id().empty() || hello.boot_id().empty()) {
+    return Invalid("a hello needs worker_id and boot_id", "BAD_HELLO");
+  }
+  const std::string& name = hello.device().name();
+  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+  });
+  if (name.empty() || name.size() > 64 || !plain) {
+    return Invalid("a device's name has 1 to 64 letters, digits, '.', '_' and '-', not '" + name +
+                       "'; give the worker another --name",
+                   "BAD_DEVICE_NAME");
+  }
+  const std::string& kind = hello.device().kind();
+  if (kind != "cpu" && kind != "cuda") {
+    return Invalid("a device's kind is cpu or cuda, not '" + kind + "'", "BAD_HELLO");
+  }
+  if (name == "gpu" || (name == "cpu" && kind != "cpu")) {
+    return Invalid(
+        "the device name " + name + " means any device of its kind; give the worker another --name",
+        "BAD_DEVICE_NAME");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<scheduler::Held> ToHeldList(
+    const google::protobuf::RepeatedPtrField<kbench::v1::HeldAttempt>& held) {
+  std::vector<scheduler::Held> list;
+  for (const auto& item : held) list.push_back(ToHeld(item.id(), item.finished()));
+  return list;
+}
+
+HeldVerdict::Action ToAction(scheduler::HeldAction action) {
+  switch (action) {
+    case scheduler::HeldAction::kKeep:
+      return HeldVerdict::KEEP;
+    case scheduler::HeldAction::kKill:
+      return HeldVerdict::KILL;
+    case scheduler::HeldAction::kResend:
+      return HeldVerdict::RESEND;
+  }
+  return HeldVerdict::ACTION_UNSPECIFIED;
+}
+
+// A worker's file name as the last part of an artifact's name.
+std::string SafeFile(const std::string& file) {
+  std::string safe = file.substr(0, 100);
+  for (char& c : safe) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) == 0 && c != '.' && c != '_' && c != '-') c = '_';
+  }
+  return safe.empty() ? "file" : safe;
+}
+
+scheduler::AttemptEnd EndOf(const AttemptResult& result) {
+  if (!result.infra_error().empty()) {
+    return {scheduler::AttemptEnd::Kind::kInfra, result.infra_error()};
+  }
+  if (result.cancelled()) return {scheduler::AttemptEnd::Kind::kCancelled, ""};
+  if (result.results().empty()) {
+    return {scheduler::AttemptEnd::Kind::kInfra, "the worker sent no result"};
+  }
+  return {scheduler::AttemptEnd::Kind::kResult, ""};
+}
+
+// Full names, unique within the attempt; the results' lists of names follow.
+std::vector<Artifact> NameArtifacts(AttemptResult& attempt, bool is_result) {
+  const std::string prefix =
+      fmt::format("artifacts/{}-{}-{}", JobId(attempt.id().job()), attempt.id().case_index(),
+                  is_result ? "" : fmt::format("attempt{}-", attempt.id().attempt()));
+  std::map<std::string, std::string> renamed;
+  std::set<std::string> used;
+  std::vector<Artifact> artifacts;
+  for (Artifact& artifact : *attempt.mutable_artifacts()) {
+    std::string name = prefix + SafeFile(artifact.name());
+    for (int n = 2; !used.insert(name).second; ++n) {
+      name = fmt::format("{}{}.{}", prefix, SafeFile(artifact.name()), n);
+    }
+    renamed[artifact.name()] = name;
+    artifact.set_name(name);
+    artifact.set_size_bytes(static_cast<std::int64_t>(artifact.content().size()));
+    artifacts.push_back(std::move(artifact));
+  }
+  for (Result& result : *attempt.mutable_results()) {
+    for (std::string& name : *result.mutable_artifacts()) {
+      const auto found = renamed.find(name);
+      if (found != renamed.end()) name = found->second;
+    }
+  }
+  return artifacts;
+}
+
+bool EndsCase(const scheduler::Effects& effects, const scheduler::CaseRef& ref) {
+  return std::any_of(effects.cases.begin(), effects.cases.end(), [&](const auto& transition) {
+    return transition.state.ref == ref && (transition.state.state == scheduler::State::kSucceeded ||
+                                           transition.state.state == scheduler::State::kCancelled);
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<WorkerLink> Coordinator::LinkOf(const std::string& worker_id) {
+  for (const auto& [link, session] : sessions_) {
+    if (session.worker_id == worker_id) return link;
+  }
+  return nullptr;
+}
+
+void Coordinator::OnWorkerMessage(const std::shared_ptr<WorkerLink>& link, WorkerMessage message) {
+  MutexLock lock(mutex_);
+  if (const absl::Status serving = CheckServing(); !serving.ok()) {
+    link->Close(serving);
+    return;
+  }
+  const auto session = sessions_.find(link);
+  if (message.has_hello()) {
+    if (session == sessions_.end()) {
+      OnHello(link, message.hello());
+    } else {
+      link->Close(Invalid("a second hello on one stream", "BAD_HELLO"));
+    }
+    return;
+  }
+  if (session == sessions_.end()) {
+    // Displaced or refused; its stream is ending.
+    link->Close(Invalid("the first message of a worker is its hello", "BAD_HELLO"));
+    return;
+  }
+  if (message.has_heartbeat()) {
+    OnHeartbeat(session->second, message.heartbeat());
+  } else if (message.has_result()) {
+    const Session from = session->second;
+    OnResult(link, from, std::move(*message.mutable_result()));
+  } else if (message.has_progress()) {
+    kbench::v1::JobEvent event;
+    *event.mutable_time() = ToTimestamp(clock_.WallMicros());
+    *event.mutable_progress() = std::move(*message.mutable_progress()->mutable_progress());
+    event.mutable_progress()->set_case_index(message.progress().id().case_index());
+    hub_.PublishEphemeral(message.progress().id().job(), event);
+  }
+}
+
+void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerHello& hello) {
+  if (const absl::Status status = CheckHello(hello); !status.ok()) {
+    link->Close(status);
+    return;
+  }
+  const kbench::v1::Device& device = hello.device();
+  scheduler::WorkerEntry worker;
+  worker.worker_id = hello.worker_id();
+  worker.boot_id = hello.boot_id();
+  worker.device = device.name();
+  worker.device_kind = device.kind();
+  worker.device_key = DeviceKey(device);
+  worker.ready = device.state() != "WEDGED" && device.state() != "FAILED";
+  scheduler::HelloAnswer answer = scheduler_.WorkerHello(Now(), worker, ToHeldList(hello.held()));
+  if (!answer.accepted) {
+    spdlog::warn("worker {} refused: {}", hello.worker_id(), answer.refusal);
+    link->Close(MakeError(absl::StatusCode::kAlreadyExists, answer.refusal,
+                          {.reason = answer.refusal_reason}));
+    return;
+  }
+  if (const auto old = LinkOf(hello.worker_id())) {
+    sessions_.erase(old);
+    old->Close(MakeError(absl::StatusCode::kAborted,
+                         "a newer session of worker " + hello.worker_id() + " took its place",
+                         {.reason = "DISPLACED"}));
+  }
+  spdlog::info("worker {} offers device {} ({}, {} implementations)", hello.worker_id(),
+               device.name(), device.model(), device.implementations_size());
+  sessions_[link] = {hello.worker_id(), hello.boot_id()};
+  devices_.WorkerSaidHello(device, hello.worker_id(), clock_.WallMicros());
+  Step step;
+  CoordinatorMessage message;
+  kbench::v1::Welcome& welcome = *message.mutable_welcome();
+  *welcome.mutable_heartbeat_interval() = ToDuration(options_.heartbeat_seconds);
+  *welcome.mutable_lease_duration() = ToDuration(options_.scheduler.lease_seconds);
+  for (const auto& [held, action] : answer.held) {
+    HeldVerdict& verdict = *welcome.add_held();
+    *verdict.mutable_id() = ToAttemptId(held.ref, held.attempt, held.epoch);
+    verdict.set_action(ToAction(action));
+  }
+  step.sends.emplace_back(link, std::move(message));
+  AddEffects(std::move(answer.effects), nullptr, step);
+  Commit(std::move(step));
+}
+
+void Coordinator::OnHeartbeat(const Session& session, const kbench::v1::Heartbeat& heartbeat) {
+  const std::string& state = heartbeat.device_state();
+  devices_.WorkerBeat(session.worker_id, state, heartbeat.device_message(), heartbeat.telemetry(),
+                      clock_.WallMicros());
+  const bool ready = state.empty() || state == "READY" || state == "BUSY";
+  CommitEffects(scheduler_.WorkerHeartbeat(Now(), session.worker_id, session.boot_id, ready,
+                                           heartbeat.draining(), ToHeldList(heartbeat.held())));
+}
+
+void Coordinator::CompleteResult(const Session& session, int index, const kbench::v1::AttemptId& id,
+                                 Result& result) {
+  const kbench::v1::JobSpec& spec = *active_.at(id.job()).spec;
+  const kbench::v1::Device* device = devices_.OfWorker(session.worker_id);
+  result.set_name(fmt::format("results/{}-{}-{}", JobId(id.job()), id.case_index(), index));
+  result.set_job(id.job());
+  result.set_case_index(id.case_index());
+  *result.mutable_case_() = spec.cases(id.case_index());
+  *result.mutable_policy() = spec.policy();
+  result.set_attempt(id.attempt());
+  result.set_worker(session.worker_id);
+  if (device != nullptr) result.set_device(device->name());
+  *result.mutable_create_time() = ToTimestamp(clock_.WallMicros());
+}
+
+void Coordinator::OnResult(const std::shared_ptr<WorkerLink>& link, const Session& session,
+                           AttemptResult result) {
+  const scheduler::AttemptEnd end = EndOf(result);
+  scheduler::ResultAnswer answer =
+      scheduler_.WorkerResult(Now(), session.worker_id, ToHeld(result.id(), true), end);
+  Step step;
+  CoordinatorMessage message;
+  *message.mutable_ack()->mutable_id() = result.id();
+  message.mutable_ack()->set_stale(!answer.accepted);
+  // Also a stale one is answered only after what was enqueued before: a duplicate must not be told
+  // "forget it" while the first is not on disk yet.
+  step.sends.emplace_back(link, std::move(message));
+  if (!answer.accepted) {
+    step.on_durable.push_back([this] { metrics_.StaleResult(); });
+    AddEffects(std::move(answer.effects), nullptr, step);
+    Commit(std::move(step));
+    return;
+  }
+  CaseResults results;
+  results.ref = {result.id().job(), result.id().case_index()};
+  const bool ends = EndsCase(answer.effects, results.ref);
+  step.batch.artifacts = NameArtifacts(result, ends);
+  if (ends) {
+    for (int i = 0; i < result.results_size(); ++i) {
+      CompleteResult(session, i, result.id(), *result.mutable_results(i));
+      results.results.push_back(std::move(*result.mutable_results(i)));
+    }
+    step.batch.results = results.results;
+    step.on_durable.push_back([this, stored = results.results] {
+      for (const Result& item : stored) metrics_.RecordResult(item);
+    });
+  } else {
+    spdlog::warn("attempt {} of {} case {} came to nothing: {}", result.id().attempt(),
+                 result.id().job(), result.id().case_index(), end.message);
+  }
+  AddEffects(std::move(answer.effects), &results, step);
+  Commit(std::move(step));
+}
+
+void Coordinator::OnWorkerGone(const std::shared_ptr<WorkerLink>& link) {
+  MutexLock lock(mutex_);
+  const auto found = sessions_.find(link);
+  if (found == sessions_.end()) return;
+  const Session session = found->second;
+  sessions_.erase(found);
+  spdlog::info("worker {} has left", session.worker_id);
+  devices_.WorkerLeft(session.worker_id);
+  CommitEffects(scheduler_.WorkerGone(Now(), session.worker_id, session.boot_id));
+}
+
+}  // namespace kbench::server

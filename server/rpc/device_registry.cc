@@ -1,0 +1,96 @@
+#include "server/rpc/device_registry.h"
+
+#include <algorithm>
+
+#include "proto/support/clock.h"
+
+namespace kbench::server {
+
+using kbench::v1::Device;
+
+void DeviceRegistry::WorkerSaidHello(const Device& device, const std::string& worker_id,
+                                     std::int64_t now_micros) {
+  // A worker that now offers its device under another name leaves no ghost behind.
+  std::erase_if(devices_, [&](const auto& known) {
+    return known.second.worker() == worker_id && known.first != device.name();
+  });
+  Device& known = devices_[device.name()];
+  known = device;
+  known.set_worker(worker_id);
+  if (known.state().empty()) known.set_state("READY");
+  *known.mutable_last_heartbeat_time() = ToTimestamp(now_micros);
+}
+
+void DeviceRegistry::WorkerBeat(const std::string& worker_id, const std::string& state,
+                                const std::string& message, const kbench::v1::Telemetry& telemetry,
+                                std::int64_t now_micros) {
+  for (auto& [name, device] : devices_) {
+    if (device.worker() != worker_id) continue;
+    device.set_state(state.empty() ? "READY" : state);
+    device.set_state_message(message);
+    *device.mutable_telemetry() = telemetry;
+    *device.mutable_last_heartbeat_time() = ToTimestamp(now_micros);
+  }
+}
+
+void DeviceRegistry::WorkerLeft(const std::string& worker_id) {
+  for (auto& [name, device] : devices_) {
+    if (device.worker() != worker_id) continue;
+    device.set_state("OFFLINE");
+    device.set_state_message("its worker is not connected");
+    device.clear_telemetry();
+  }
+}
+
+const Device* DeviceRegistry::Find(const std::string& name) const {
+  const auto found = devices_.find(name);
+  return found == devices_.end() ? nullptr : &found->second;
+}
+
+const Device* DeviceRegistry::OfWorker(const std::string& worker_id) const {
+  for (const auto& [name, device] : devices_) {
+    if (device.worker() == worker_id) return &device;
+  }
+  return nullptr;
+}
+
+std::vector<const Device*> DeviceRegistry::All() const {
+  std::vector<const Device*> all;
+  for (const auto& [name, device] : devices_) all.push_back(&device);
+  return all;
+}
+
+std::vector<std::string> DeviceRegistry::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, device] : devices_) names.push_back(name);
+  return names;
+}
+
+std::string DeviceRegistry::Resolve(const std::string& selector) const {
+  for (const auto& [name, device] : devices_) {
+    if (!selector.empty() && device.uuid() == selector) return name;
+  }
+  return selector;
+}
+
+std::vector<const Device*> DeviceRegistry::Matching(const std::string& selector) const {
+  const bool has_gpu = std::any_of(devices_.begin(), devices_.end(),
+                                   [](const auto& d) { return d.second.kind() == "cuda"; });
+  std::vector<const Device*> matching;
+  for (const auto& [name, device] : devices_) {
+    const bool by_kind = (selector == "gpu" && device.kind() == "cuda") ||
+                         (selector == "cpu" && device.kind() == "cpu") ||
+                         (selector.empty() && (device.kind() == "cuda" || !has_gpu));
+    if (selector == name || by_kind) matching.push_back(&device);
+  }
+  return matching;
+}
+
+std::string DeviceKey(const Device& device) {
+  if (!device.uuid().empty()) return device.hostname() + "/" + device.uuid();
+  const auto cpus = device.settings().find("cpus");
+  return device.hostname() + "/" + device.kind() + "/" +
+         (cpus != device.settings().end() ? cpus->second : device.name());
+}
+
+}  // namespace kbench::server

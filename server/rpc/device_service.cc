@@ -1,0 +1,48 @@
+#include "server/rpc/device_service.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+#include "proto/support/error.h"
+#include "proto/support/rpc_status.h"
+
+namespace kbench::server {
+
+grpc::Status DeviceService::ListDevices(grpc::ServerContext*, const kbench::v1::ListDevicesRequest*,
+                                        kbench::v1::ListDevicesResponse* response) {
+  for (kbench::v1::Device& device : coordinator_.Devices()) {
+    *response->add_devices() = std::move(device);
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status DeviceService::GetDevice(grpc::ServerContext*,
+                                      const kbench::v1::GetDeviceRequest* request,
+                                      kbench::v1::Device* device) {
+  const std::string& name = request->name();
+  const std::string stable = name.rfind("devices/", 0) == 0 ? name.substr(8) : name;
+  std::vector<std::string> known;
+  for (kbench::v1::Device& candidate : coordinator_.Devices()) {
+    if (candidate.name() == stable || (!stable.empty() && candidate.uuid() == stable)) {
+      *device = std::move(candidate);
+      return grpc::Status::OK;
+    }
+    known.push_back(candidate.name());
+  }
+  const std::string names = fmt::format("{}", fmt::join(known, ", "));
+  return ToGrpc(MakeError(absl::StatusCode::kNotFound,
+                          known.empty()
+                              ? "no device is known: no worker has connected yet"
+                              : "there is no device " + stable + "; known devices: " + names,
+                          {.reason = "UNKNOWN_DEVICE", .metadata = {{"devices", names}}}));
+}
+
+grpc::Status DeviceService::ListKernels(grpc::ServerContext*, const kbench::v1::ListKernelsRequest*,
+                                        kbench::v1::ListKernelsResponse* response) {
+  *response = coordinator_.Kernels();
+  return grpc::Status::OK;
+}
+
+}  // namespace kbench::server

@@ -1,0 +1,69 @@
+#include "server/rpc/listen.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "proto/support/error.h"
+#include "proto/support/paths.h"
+
+namespace kbench::server {
+namespace {
+
+absl::Status Refuse(const std::string& message, const char* reason) {
+  return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = reason});
+}
+
+// Whether somebody accepts connections on the socket.
+bool IsLive(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  const int result = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  const bool live = result == 0 || errno == EAGAIN || errno == EINPROGRESS;
+  close(fd);
+  return live;
+}
+
+absl::Status PrepareSocket(const std::string& path) {
+  const std::string dir = std::filesystem::absolute(path).parent_path().string();
+  KB_RETURN_IF_ERROR(EnsureWritableDir(dir));
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
+  if (!S_ISSOCK(info.st_mode)) {
+    return Refuse(path + " is there already and is no socket; remove it, or give another --listen",
+                  "ADDRESS_IN_USE");
+  }
+  if (IsLive(path)) {
+    return Refuse("another server listens on " + path + "; stop it, or give another --listen",
+                  "ADDRESS_IN_USE");
+  }
+  if (unlink(path.c_str()) != 0) {
+    return Refuse("the stale socket " + path + " cannot be removed: " + std::strerror(errno),
+                  "ADDRESS_IN_USE");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> PrepareAddress(const std::string& address) {
+  KB_ASSIGN_OR_RETURN(std::string normalized, NormalizeAddress(address));
+  if (!IsLoopback(normalized)) {
+    return Refuse(address +
+                      " is not a loopback address; kbench speaks TCP only on loopback until TLS is "
+                      "configured",
+                  "NOT_LOOPBACK");
+  }
+  if (normalized.rfind("unix:", 0) == 0) KB_RETURN_IF_ERROR(PrepareSocket(normalized.substr(5)));
+  return normalized;
+}
+
+}  // namespace kbench::server

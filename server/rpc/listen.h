@@ -1,0 +1,15 @@
+// Addresses to listen on, checked before gRPC sees them, so that each failure is one clear line.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace kbench::server {
+
+// A normalized address ready for AddListeningPort: TCP only on loopback; for a Unix socket the
+// folder is made (0700), a live server is detected and a stale socket removed.
+absl::StatusOr<std::string> PrepareAddress(const std::string& address);
+
+}  // namespace kbench::server

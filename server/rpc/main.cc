@@ -1,0 +1,72 @@
+// kbench-server: the coordinator. Logs to standard error, ends on SIGTERM or SIGINT after a drain.
+#include <malloc.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "fmt/format.h"
+#include "proto/support/error.h"
+#include "proto/support/logging.h"
+#include "proto/support/paths.h"
+#include "proto/support/signals.h"
+#include "server/rpc/server.h"
+#include "spdlog/spdlog.h"
+
+namespace {
+
+constexpr int kUsage = 2;
+constexpr int kFailed = 5;
+
+// Its own lines about a taken port and the like repeat, at length, what we say in one.
+void QuietGrpc() { setenv("GRPC_VERBOSITY", "NONE", 0); }
+
+int Run(const kbench::server::ServerOptions& options) {
+  QuietGrpc();
+  kbench::BlockTerminationSignals();  // before any thread starts
+  umask(077);                         // the socket and the data are this user's
+  mallopt(M_ARENA_MAX, 2);            // many threads, little work: memory matters more
+  auto server = kbench::server::Server::Start(options, kbench::SystemClock());
+  if (!server.ok()) {
+    fmt::print(stderr, "kbench-server: {}\n", kbench::MessageOf(server.status()));
+    return kFailed;
+  }
+  spdlog::info("kbench-server {} listens on {}; metrics on {}; data in {}", KBENCH_VERSION,
+               fmt::join((*server)->listen(), ", "),
+               (*server)->metrics_address().empty() ? "-" : (*server)->metrics_address(),
+               options.data_dir);
+  kbench::WaitForTerminationSignal();
+  (*server)->Shutdown();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  kbench::server::ServerOptions options;
+  options.data_dir = kbench::DataDir();
+  std::string log_level = "info";
+  CLI::App app("The coordinator of kbench: queue, store, results and metrics.", "kbench-server");
+  app.set_version_flag("--version", KBENCH_VERSION);
+  app.add_option("--listen", options.listen,
+                 "Address, may be repeated: unix:PATH or a loopback HOST:PORT (default: unix:" +
+                     kbench::DefaultSocketPath() + ")");
+  app.add_option("--metrics-listen", options.metrics_listen,
+                 "HOST:PORT of /metrics; port 0 picks a free one, \"\" exports none")
+      ->capture_default_str();
+  app.add_option("--data-dir", options.data_dir, "Where jobs and results are kept")
+      ->capture_default_str();
+  app.add_option("--log-level", log_level, "trace, debug, info, warn or error")
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : kUsage;
+  }
+  kbench::InitLogging("kbench-server", log_level);
+  return Run(options);
+}

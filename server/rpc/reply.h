@@ -1,0 +1,19 @@
+// From an absl::StatusOr to gRPC's status and reply.
+#pragma once
+
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "grpcpp/support/status.h"
+#include "proto/support/rpc_status.h"
+
+namespace kbench::server {
+
+template <typename T>
+grpc::Status Reply(absl::StatusOr<T> result, T* out) {
+  if (!result.ok()) return ToGrpc(result.status());
+  *out = std::move(*result);
+  return grpc::Status::OK;
+}
+
+}  // namespace kbench::server

@@ -1,0 +1,137 @@
+#include "server/rpc/selection.h"
+
+#include <algorithm>
+#include <set>
+
+#include "kernels/catalog/catalog.h"
+
+namespace kbench::server {
+namespace {
+
+using kbench::v1::CaseSpec;
+using kbench::v1::Device;
+using kbench::v1::ImplementationInfo;
+
+bool HasDType(const ImplementationInfo& implementation, const std::string& dtype) {
+  return std::find(implementation.dtypes().begin(), implementation.dtypes().end(), dtype) !=
+         implementation.dtypes().end();
+}
+
+std::string FamilyOf(const ImplementationInfo& implementation) {
+  if (!implementation.family().empty()) return implementation.family();
+  return implementation.name().substr(0, implementation.name().find('/'));
+}
+
+// The device's implementations that run the case, in its order.
+std::vector<const ImplementationInfo*> Able(const Device& device, const CaseSpec& spec) {
+  std::vector<const ImplementationInfo*> able;
+  for (const ImplementationInfo& implementation : device.implementations()) {
+    if (implementation.kernel() == spec.kernel() && HasDType(implementation, spec.dtype())) {
+      able.push_back(&implementation);
+    }
+  }
+  return able;
+}
+
+void AddOnce(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+// The exact names that one word asks for; itself when nothing able answers to it.
+std::vector<std::string> Expand(const std::string& word, const Device& device,
+                                const CaseSpec& spec) {
+  const auto& all = device.implementations();
+  const bool exact =
+      std::any_of(all.begin(), all.end(), [&](const auto& known) { return known.name() == word; });
+  if (exact) return {word};
+  std::vector<std::string> names;
+  for (const ImplementationInfo* implementation : Able(device, spec)) {
+    if (FamilyOf(*implementation) == word) AddOnce(names, implementation->name());
+  }
+  if (!names.empty()) return names;
+  for (const ImplementationInfo& implementation : all) {
+    if (FamilyOf(implementation) == word && implementation.kernel() == spec.kernel()) {
+      AddOnce(names, implementation.name());
+    }
+  }
+  if (names.empty()) names.push_back(word);
+  return names;
+}
+
+void SortInDeviceOrder(const Device& device, std::vector<std::string>& names) {
+  const auto place = [&](const std::string& name) {
+    const auto& all = device.implementations();
+    return std::find_if(all.begin(), all.end(),
+                        [&](const auto& known) { return known.name() == name; }) -
+           all.begin();
+  };
+  std::stable_sort(names.begin(), names.end(),
+                   [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
+}
+
+std::string ChooseBaseline(const std::vector<const ImplementationInfo*>& able,
+                           const std::vector<std::string>& chosen, const std::string& kernel) {
+  const KernelEntry* entry = FindKernel(kernel);
+  if (entry == nullptr) return "";
+  for (const std::string& baseline : entry->baselines) {
+    const bool runs = std::any_of(able.begin(), able.end(),
+                                  [&](const auto* known) { return known->name() == baseline; });
+    if (runs && std::find(chosen.begin(), chosen.end(), baseline) != chosen.end()) return baseline;
+  }
+  return "";
+}
+
+}  // namespace
+
+Selection SelectImplementations(const std::vector<std::string>& names, const Device& device,
+                                const CaseSpec& spec) {
+  Selection selection;
+  const std::vector<const ImplementationInfo*> able = Able(device, spec);
+  for (const std::string& word : names) {
+    if (word == "all") continue;
+    for (const std::string& name : Expand(word, device, spec)) AddOnce(selection.requested, name);
+  }
+  selection.implementations = selection.requested;
+  const bool all = std::find(names.begin(), names.end(), "all") != names.end();
+  const bool has_default = std::any_of(able.begin(), able.end(),
+                                       [](const auto* known) { return known->default_choice(); });
+  if (all || names.empty()) {
+    for (const ImplementationInfo* implementation : able) {
+      if (all || !has_default || implementation->default_choice()) {
+        AddOnce(selection.implementations, implementation->name());
+      }
+    }
+  }
+  SortInDeviceOrder(device, selection.implementations);
+  selection.baseline = ChooseBaseline(able, selection.implementations, spec.kernel());
+  return selection;
+}
+
+std::vector<std::string> KnownImplementationWords(const std::vector<const Device*>& devices) {
+  std::set<std::string> words;
+  for (const Device* device : devices) {
+    for (const ImplementationInfo& implementation : device->implementations()) {
+      words.insert(implementation.name());
+      words.insert(FamilyOf(implementation));
+    }
+  }
+  return {words.begin(), words.end()};
+}
+
+std::vector<std::string> DTypesOf(const std::vector<const Device*>& devices,
+                                  const std::string& kernel) {
+  std::set<std::string> offered;
+  for (const Device* device : devices) {
+    for (const ImplementationInfo& implementation : device->implementations()) {
+      if (implementation.kernel() != kernel) continue;
+      offered.insert(implementation.dtypes().begin(), implementation.dtypes().end());
+    }
+  }
+  std::vector<std::string> ordered;
+  for (const std::string& dtype : DTypeNames()) {
+    if (offered.count(dtype) > 0) ordered.push_back(dtype);
+  }
+  return ordered;
+}
+
+}  // namespace kbench::server

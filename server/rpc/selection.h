@@ -1,0 +1,33 @@
+// Which implementations of a device run for a case. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kbench/v1/case.pb.h"
+#include "kbench/v1/device.pb.h"
+
+namespace kbench::server {
+
+struct Selection {
+  std::vector<std::string> implementations;  // exact names, in the device's order
+  std::vector<std::string> requested;        // those of them the user asked for by name or family
+  std::string baseline;                      // the first of the catalog's baselines among them
+};
+
+// Without names: every default choice with the dtype (every one with the dtype where there is no
+// default). "all": every one with the dtype. A family: its members with the dtype. A name or a
+// family that exists but lacks the kernel or the dtype stays: the worker answers UNSUPPORTED, no
+// row is dropped in silence. Empty when the device has nothing for the case and nothing was asked
+// for.
+Selection SelectImplementations(const std::vector<std::string>& names,
+                                const kbench::v1::Device& device, const kbench::v1::CaseSpec& spec);
+
+// Names and families that devices offer, for "did you mean".
+std::vector<std::string> KnownImplementationWords(
+    const std::vector<const kbench::v1::Device*>& devices);
+// The dtypes for which one of the devices has an implementation of the kernel, in catalog order.
+std::vector<std::string> DTypesOf(const std::vector<const kbench::v1::Device*>& devices,
+                                  const std::string& kernel);
+
+}  // namespace kbench::server

@@ -1,0 +1,235 @@
+#include "server/rpc/validate.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "fmt/format.h"
+#include "kernels/catalog/catalog.h"
+#include "proto/support/clock.h"
+#include "proto/support/error.h"
+#include "server/rpc/selection.h"
+
+namespace kbench::server {
+namespace {
+
+using kbench::v1::CaseSpec;
+using kbench::v1::Device;
+using kbench::v1::JobSpec;
+using kbench::v1::SubmitJobRequest;
+
+constexpr std::size_t kMostTextBytes = 256;
+constexpr double kMostQueueSeconds = 30.0 * 24 * 3600;
+
+std::string Join(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string CaseField(int index, const std::string& field) {
+  return fmt::format("spec.cases[{}].{}", index, field);
+}
+
+std::string NamesOf(const std::vector<const Device*>& devices) {
+  std::vector<std::string> names;
+  for (const Device* device : devices) names.push_back(device->name());
+  return Join(names);
+}
+
+absl::Status CheckDevice(const std::string& selector, const ValidateContext& context) {
+  if (selector.empty() || !context.devices->Matching(selector).empty()) return absl::OkStatus();
+  const std::vector<std::string> known = context.devices->Names();
+  if (context.just_started) {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     "device " + selector + " has not come back yet after the coordinator's start",
+                     {.reason = "DEVICE_UNKNOWN_YET", .retry_after_seconds = 1});
+  }
+  const std::string message =
+      known.empty() ? "no device is known: no worker has connected yet; start one with "
+                      "`kbench-client up`"
+                    : "there is no device " + selector + "; known devices: " + Join(known);
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition, message,
+      {.reason = "UNKNOWN_DEVICE",
+       .metadata = {{"devices", Join(known)}, {"nearest", Join(NearestWords(selector, known))}},
+       .violations = {{"spec.device", message}}});
+}
+
+absl::Status CheckImplementations(const JobSpec& spec, const std::vector<const Device*>& devices) {
+  const std::vector<std::string> known = KnownImplementationWords(devices);
+  for (int i = 0; i < spec.implementations_size(); ++i) {
+    const std::string& word = spec.implementations(i);
+    const std::string field = fmt::format("spec.implementations[{}]", i);
+    if (word.empty() || word.size() > kMostTextBytes) {
+      return FieldError(field, "UNKNOWN_IMPLEMENTATION", "an implementation needs a name");
+    }
+    const bool found = std::find(known.begin(), known.end(), word) != known.end();
+    if (devices.empty() || word == "all" || found) continue;
+    const std::string nearest = Join(NearestWords(word, known));
+    return FieldError(field, "UNKNOWN_IMPLEMENTATION",
+                      fmt::format("device {} has no implementation {}; nearest: {}",
+                                  NamesOf(devices), word, nearest),
+                      nearest);
+  }
+  return absl::OkStatus();
+}
+
+// What the devices can do, where they are known.
+absl::Status CheckCaseOnDevices(int index, const Problem& problem, const std::string& dtype,
+                                const std::vector<const Device*>& devices) {
+  if (devices.empty()) return absl::OkStatus();
+  const std::vector<std::string> dtypes = DTypesOf(devices, problem.kernel);
+  if (dtypes.empty()) {
+    return FieldError(
+        CaseField(index, "kernel"), "NO_IMPLEMENTATION",
+        fmt::format("device {} has no implementation of {}", NamesOf(devices), problem.kernel));
+  }
+  if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) {
+    return FieldError(CaseField(index, "dtype"), "UNSUPPORTED_DTYPE",
+                      fmt::format("device {} has no implementation of {} for {}; it has {}",
+                                  NamesOf(devices), problem.kernel, dtype, Join(dtypes)),
+                      Join(NearestWords(dtype, dtypes)));
+  }
+  const std::int64_t available = devices.front()->memory_bytes();
+  const std::int64_t needed = FootprintBytes(problem);
+  if (devices.size() == 1 && available > 0 && needed > available) {
+    return FieldError(
+        CaseField(index, "size"), "EXCEEDS_DEVICE_MEMORY",
+        fmt::format("the operands need {} bytes ({:.1f} GiB), device {} has {} bytes ({:.1f} GiB)",
+                    needed, static_cast<double>(needed) / (1 << 30), devices.front()->name(),
+                    available, static_cast<double>(available) / (1 << 30)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ResolveCase(int index, const std::vector<const Device*>& devices, CaseSpec& spec) {
+  const auto problem = MakeProblem(spec.kernel(), spec.dtype(), spec.size(), spec.mode());
+  if (!problem.ok()) {
+    const CatalogError& error = problem.error();
+    return FieldError(CaseField(index, error.field), error.reason, error.message,
+                      Join(error.nearest));
+  }
+  KB_RETURN_IF_ERROR(CheckCaseOnDevices(index, *problem, spec.dtype(), devices));
+  spec.set_shape(problem->shape.Canonical());
+  spec.set_mode(ModeName(problem->mode));
+  return absl::OkStatus();
+}
+
+absl::Status CheckPolicy(const kbench::v1::MeasurementPolicy& policy) {
+  const double target = policy.target_ratio();
+  if (!(target == 0 || (target >= 0.0005 && target <= 0.5))) {
+    return FieldError("spec.policy.target_ratio", "OUT_OF_RANGE",
+                      fmt::format("a target ratio is 0.0005 to 0.5 (0: 0.005), not {}", target));
+  }
+  const std::string& flush = policy.flush();
+  if (!flush.empty() && flush != "clean" && flush != "dirty" && flush != "none") {
+    return FieldError("spec.policy.flush", "UNKNOWN_FLUSH",
+                      "a flush is clean, dirty or none, not " + flush,
+                      Join(NearestWords(flush, {"clean", "dirty", "none"})));
+  }
+  if (policy.has_case_budget()) {
+    const double budget = ToSeconds(policy.case_budget());
+    if (!(budget >= 1 && budget <= 3600)) {
+      return FieldError("spec.policy.case_budget", "OUT_OF_RANGE",
+                        fmt::format("a case's budget is 1 s to 1 h, not {} s", budget));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckJobFields(const SubmitJobRequest& request) {
+  const JobSpec& spec = request.spec();
+  if (spec.cases_size() == 0) {
+    return FieldError("spec.cases", "NO_CASES", "a job needs at least one case");
+  }
+  if (spec.cases_size() > kMostCases) {
+    return FieldError("spec.cases", "TOO_MANY_CASES",
+                      fmt::format("{} cases are too many for one job: at most {}; split the sweep",
+                                  spec.cases_size(), kMostCases));
+  }
+  if (spec.has_priority() && (spec.priority() < 0 || spec.priority() > 1000)) {
+    return FieldError("spec.priority", "OUT_OF_RANGE",
+                      fmt::format("a priority is 0 to 1000, not {}", spec.priority()));
+  }
+  if (spec.has_queue_timeout()) {
+    const double timeout = ToSeconds(spec.queue_timeout());
+    if (!(timeout > 0 && timeout <= kMostQueueSeconds)) {
+      return FieldError(
+          "spec.queue_timeout", "OUT_OF_RANGE",
+          fmt::format("a queue timeout is above 0 and at most 30 days, not {} s", timeout));
+    }
+  }
+  if (spec.labels_size() > kMostLabels) {
+    return FieldError(
+        "spec.labels", "TOO_MANY_LABELS",
+        fmt::format("{} labels are too many: at most {}", spec.labels_size(), kMostLabels));
+  }
+  for (const auto& [key, value] : spec.labels()) {
+    if (key.empty() || key.size() > kMostTextBytes || value.size() > kMostTextBytes) {
+      return FieldError("spec.labels", "BAD_LABEL",
+                        "a label has a key and at most 256 bytes on each side");
+    }
+  }
+  if (request.request_id().size() > kMostTextBytes || request.owner().size() > kMostTextBytes) {
+    return FieldError(request.owner().size() > kMostTextBytes ? "owner" : "request_id", "TOO_LONG",
+                      "at most 256 bytes");
+  }
+  return CheckPolicy(spec.policy());
+}
+
+}  // namespace
+
+absl::Status FieldError(const std::string& field, const std::string& reason,
+                        const std::string& message, const std::string& nearest) {
+  ErrorDetails details{.reason = reason};
+  details.metadata["field"] = field;
+  if (!nearest.empty()) details.metadata["nearest"] = nearest;
+  details.violations.push_back({field, message});
+  return MakeError(absl::StatusCode::kInvalidArgument, message, details);
+}
+
+absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
+                                       const ValidateContext& context) {
+  KB_RETURN_IF_ERROR(CheckJobFields(request));
+  JobSpec spec = request.spec();
+  spec.set_device(context.devices->Resolve(spec.device()));
+  KB_RETURN_IF_ERROR(CheckDevice(spec.device(), context));
+  const std::vector<const Device*> devices = context.devices->Matching(spec.device());
+  for (int i = 0; i < spec.cases_size(); ++i) {
+    KB_RETURN_IF_ERROR(ResolveCase(i, devices, *spec.mutable_cases(i)));
+  }
+  KB_RETURN_IF_ERROR(CheckImplementations(spec, devices));
+  return spec;
+}
+
+absl::StatusOr<int> PageSize(int requested) {
+  if (requested < 0) {
+    return FieldError("page_size", "OUT_OF_RANGE",
+                      fmt::format("a page size is 0 (50) to 1000, not {}", requested));
+  }
+  return requested == 0 ? 50 : std::min(requested, 1000);
+}
+
+std::string RequestDigest(const SubmitJobRequest& request) {
+  SubmitJobRequest body = request;
+  body.clear_request_id();
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);  // maps in one order
+    body.SerializeToCodedStream(&coded);
+  }
+  std::uint64_t forward = 14695981039346656037u;  // FNV-1a, from both ends
+  std::uint64_t backward = forward ^ bytes.size();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    forward = (forward ^ static_cast<unsigned char>(bytes[i])) * 1099511628211u;
+    backward =
+        (backward ^ static_cast<unsigned char>(bytes[bytes.size() - 1 - i])) * 1099511628211u;
+  }
+  return fmt::format("{:016x}{:016x}", forward, backward);
+}
+
+}  // namespace kbench::server

@@ -1,0 +1,36 @@
+// Checks what clients send, and fills in what they may leave out: canonical shapes, the mode, the
+// device's stable name. Every error names the field, what was wrong and what would be right. Pure.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kbench/v1/job_service.pb.h"
+#include "server/rpc/device_registry.h"
+
+namespace kbench::server {
+
+inline constexpr int kMostCases = 1000;
+inline constexpr int kMostLabels = 16;
+
+struct ValidateContext {
+  const DeviceRegistry* devices = nullptr;
+  // Soon after a start, workers that were there before may not have come back yet.
+  bool just_started = false;
+};
+
+absl::StatusOr<kbench::v1::JobSpec> ValidateSubmit(const kbench::v1::SubmitJobRequest& request,
+                                                   const ValidateContext& context);
+
+// An INVALID_ARGUMENT with one field violation.
+absl::Status FieldError(const std::string& field, const std::string& reason,
+                        const std::string& message, const std::string& nearest = "");
+
+// 50 for 0, INVALID_ARGUMENT when negative, at most 1000.
+absl::StatusOr<int> PageSize(int requested);
+
+// Tells a retry of a request from a reuse of its id: a hash of its spec and owner.
+std::string RequestDigest(const kbench::v1::SubmitJobRequest& request);
+
+}  // namespace kbench::server
