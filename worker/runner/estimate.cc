@@ -10,7 +10,7 @@ namespace {
 // Units of work a second that even a plain loop in an unoptimised build does, so that no time goes
 // into estimating what cannot be long.
 constexpr double kSlowestCpuRate = 2e7;
-constexpr double kSlowestGpuRate = 1e10;
+constexpr double kSlowestGpuRate = 1e11;
 constexpr double kFirstWork = 1e6;
 constexpr double kGrowth = 10;
 // A time this long is more than the cost of a call ...

@@ -92,6 +92,12 @@ class CudaEngineTest : public ::testing::Test {
     if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "SKIPPED: no GPU";
     const EngineError error = device_.Open();
     ASSERT_FALSE(error) << error.message;
+    // Kernels are loaded at their first launch, which may wait for the device; the engine's first
+    // call of a case does that before any burst.
+    EmptyKernel<<<1, 1>>>();
+    SpinKernel<<<1, 1>>>(0);
+    ReadKernel<<<1, 1>>>(nullptr, 0, nullptr);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
   EngineError Burst(kb_launch launch, void* user, FlushKind flush, int samples = 128) {
     BurstRunner runner(device_.timeline());
