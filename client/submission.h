@@ -12,19 +12,19 @@
 namespace kbench::client {
 
 struct Submission {
-  std::string kernels;             // comma-separated
-  std::string dtypes;              // comma-separated
-  std::vector<std::string> sizes;  // each may be a list or a range
-  std::string modes;               // comma-separated; empty: cold
-  std::string implementations;     // comma-separated; empty: the default choice
-  std::string device;
-  std::string flush;
-  std::string target;         // "0.5%"; empty: the default
-  std::string budget;         // "60s"
-  std::string queue_timeout;  // "10m"
+  std::string kernels = {};             // comma-separated
+  std::string dtypes = {};              // comma-separated
+  std::vector<std::string> sizes = {};  // each may be a list or a range
+  std::string modes = {};               // comma-separated; empty: cold
+  std::string implementations = {};     // comma-separated; empty: the default choice
+  std::string device = {};
+  std::string flush = {};
+  std::string target = {};         // "0.5%"; empty: the default
+  std::string budget = {};         // "60s"
+  std::string queue_timeout = {};  // "10m"
   std::uint64_t seed = 0;
-  int priority = -1;                // below 0: the default
-  std::vector<std::string> labels;  // key=value
+  int priority = -1;                     // below 0: the default
+  std::vector<std::string> labels = {};  // key=value
 };
 
 // Only what must be understood to expand a sweep is checked here; the coordinator checks the rest.

@@ -16,9 +16,9 @@ using kbench::v1::ListKernelsResponse;
 
 void PrintKernel(Io& io, const KernelInfo& kernel) {
   io.out << Wrap(kernel.name() + ": " + kernel.summary(), kTableWidth, 4) << "\n";
-  io.out << Wrap("  dtypes: " + fmt::format("{}", fmt::join(kernel.dtypes(), " ")), kTableWidth, 4)
-         << "\n";
-  io.out << Wrap("  size: " + kernel.size_help(), kTableWidth, 4) << "\n";
+  const std::string dtypes = fmt::format("dtypes: {}", fmt::join(kernel.dtypes(), " "));
+  io.out << "  " << Wrap(dtypes, kTableWidth - 2, 4) << "\n";
+  io.out << "  " << Wrap("size: " + kernel.size_help(), kTableWidth - 2, 4) << "\n";
   TextTable table{{"  implementation", "default", "dtypes"}, {}, {}};
   for (const auto& one : kernel.implementations()) {
     table.rows.push_back({"  " + one.name(), one.default_choice() ? "yes" : "no",

@@ -8,7 +8,7 @@
 
 namespace kbench::client {
 
-// "case 2/10 matmul fp16 4096 on gpu0: measuring cublas, round 12 of 60, +-0.80 %, 3 s". Pure.
+// "case 2/10 matmul fp16 4096 on gpu0: measuring cublas, round 12 of 60, +-0.80%, 3 s". Pure.
 std::string ProgressText(const JobView& view);
 
 // Draws only on a terminal; otherwise every call does nothing.

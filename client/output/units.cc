@@ -78,21 +78,27 @@ std::string FormatSize(double bytes) {
 
 std::string FormatPercent(double ratio) {
   const double percent = ratio * 100;
-  if (percent >= 99.5) return fmt::format("{:.0f} %", percent);
-  if (percent >= 9.95) return fmt::format("{:.1f} %", percent);
-  return fmt::format("{:.2f} %", percent);
+  if (percent >= 99.5) return fmt::format("{:.0f}%", percent);
+  if (percent >= 9.95) return fmt::format("{:.1f}%", percent);
+  return fmt::format("{:.2f}%", percent);
 }
 
 std::string FormatFactor(double factor) {
   if (factor >= 99.95) return fmt::format("{:.0f}x", factor);
   if (factor >= 9.995) return fmt::format("{:.1f}x", factor);
-  if (factor >= 0.0995) return fmt::format("{:.2f}x", factor);
-  return fmt::format("{:.2g}x", factor);
+  if (factor >= 0.9995) return fmt::format("{:.2f}x", factor);
+  if (factor >= 0.0995) return fmt::format("{:.3f}x", factor);
+  return fmt::format("{:#.3g}x", factor);
 }
 
 std::string FormatError(double relative_error) {
   if (relative_error < 0) return "not finite";
-  return relative_error == 0 ? "0" : fmt::format("{:.1e}", relative_error);
+  if (relative_error == 0) return "0";
+  std::string text = fmt::format("{:.1e}", relative_error);
+  // "2.1e-04" -> "2.1e-4"
+  const std::size_t digit = text.size() - 2;
+  if (text[digit] == '0') text.erase(digit, 1);
+  return text;
 }
 
 double IntervalRatio(const kbench::v1::TimeDistribution& time) {

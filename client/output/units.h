@@ -12,9 +12,9 @@ std::string FormatSecondsRoughly(double seconds);  // "43 s", "2.1 min"
 std::string FormatFlops(double flops_per_second);  // "724.3 TFLOP/s"
 std::string FormatBytes(double bytes_per_second);  // "3.352 TB/s" (powers of 1000)
 std::string FormatSize(double bytes);              // "141 GiB" (powers of 1024)
-std::string FormatPercent(double ratio);           // "0.21 %"
-std::string FormatFactor(double factor);           // "0.52x"
-std::string FormatError(double relative_error);    // "2.1e-04"
+std::string FormatPercent(double ratio);           // "0.21%"
+std::string FormatFactor(double factor);           // "0.520x", "1.25x"
+std::string FormatError(double relative_error);    // "2.1e-4"
 
 // The half-width of the interval over the median; 0 when there is none.
 double IntervalRatio(const kbench::v1::TimeDistribution& time);

@@ -1,0 +1,259 @@
+// Every verb through the command line, against a coordinator in this process.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "client/app.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "proto/support/error.h"
+#include "tests/client/fake_service.h"
+#include "tests/client/samples.h"
+
+namespace kbench::client {
+namespace {
+
+using ::testing::AllOf;
+using testing::EndedCase;
+using testing::Event;
+using testing::FakeCoordinator;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::OkRow;
+using testing::Parse;
+using ::testing::StartsWith;
+
+struct Ran {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class CommandsTest : public ::testing::Test {
+ protected:
+  Ran Run(const std::vector<std::string>& arguments, bool terminal = false) {
+    std::ostringstream out;
+    std::ostringstream err;
+    Io io{out, err, terminal};
+    Interrupt interrupt;
+    const int code = fake_.Run(arguments, io, interrupt);
+    return {code, out.str(), err.str()};
+  }
+
+  // One line, an exit code for wrong use.
+  void ExpectUsage(const std::vector<std::string>& arguments, const std::string& part) {
+    const Ran ran = Run(arguments);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_THAT(ran.err, AllOf(StartsWith("kbench-client: "), HasSubstr(part)));
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    EXPECT_THAT(ran.out, IsEmpty());
+  }
+
+  // A job of one case that ends well.
+  void PrepareJob() {
+    fake_.jobs.job = Parse<kbench::v1::Job>(
+        R"(name: "jobs/k3f9x2ab" state: JOB_STATE_QUEUED owner: "ann"
+           spec { cases { kernel: "matmul" dtype: "fp16" size: "4096" } })");
+    const std::string ended = EndedCase("results { is_baseline: true " + OkRow("cublas") + "}");
+    fake_.jobs.streams = {
+        {.events = {
+             Event(R"(snapshot { name: "jobs/k3f9x2ab" state: JOB_STATE_QUEUED last_sequence: 1
+                     cases { spec { kernel: "matmul" dtype: "fp16" size: "4096" }
+                             state: JOB_STATE_QUEUED } })"),
+             Event("sequence: 2 case_changed { state: JOB_STATE_RUNNING }"),
+             Event("progress { phase: \"measure\" round: 3 }"),
+             Event("sequence: 3 case_changed { " + ended + " }"),
+             Event(R"(sequence: 4 final { name: "jobs/k3f9x2ab" state: JOB_STATE_SUCCEEDED
+                     cases { )" +
+                   ended + " } }")}}};
+  }
+
+  FakeCoordinator fake_;
+};
+
+TEST_F(CommandsTest, HelpIsShortAndPlain) {
+  const Ran ran = Run({"--help"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_LT(std::count(ran.out.begin(), ran.out.end(), '\n'), 24);
+  for (const auto& command : AllCommands()) {
+    EXPECT_THAT(ran.out, HasSubstr("\n  " + command->name() + " "));
+    const Ran help = Run({command->name(), "--help"});
+    EXPECT_EQ(help.code, 0);
+    EXPECT_THAT(help.out, HasSubstr(command->help()));
+  }
+  EXPECT_EQ(Run({}).code, 2);
+  EXPECT_THAT(Run({"--version"}).out, StartsWith("kbench-client "));
+}
+
+TEST_F(CommandsTest, WrongUseIsOneLine) {
+  ExpectUsage({"sumbit", "matmul"}, "there is no verb sumbit; nearest: submit");
+  ExpectUsage({"submit"}, "KERNEL is required");
+  ExpectUsage({"submit", "matmul", "fp16"}, "SIZE is required");
+  ExpectUsage({"submit", "matmul", "fp16", "64", "--frobnicate"}, "--frobnicate");
+  ExpectUsage({"submit", "matmul", "fp16", "64", "-o", "yaml"}, "yaml");
+  ExpectUsage({"submit", "matmul", "fp16", "64", "--quick", "--precise"}, "--precise");
+  ExpectUsage({"submit", "matmul", "fp16", "64", "--seed", "x"}, "x");
+  ExpectUsage({"list", "--state", "asleep"}, "there is no state 'asleep'");
+  ExpectUsage({"list", "--limit", "0"}, "--limit");
+  ExpectUsage({"watch"}, "JOB is required");
+}
+
+TEST_F(CommandsTest, SubmitWaitsAndPrintsTheTable) {
+  PrepareJob();
+  const Ran ran = Run({"submit", "matmul", "fp16", "4096", "--quick", "--label", "a=b"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, StartsWith("matmul fp16 m=4096,n=4096,k=4096,layout=nn, cold, on gpu0"));
+  EXPECT_THAT(ran.out, HasSubstr("\ncublas  "));
+  EXPECT_THAT(ran.err, IsEmpty()) << "no progress where standard error is no terminal";
+  ASSERT_EQ(fake_.jobs.submitted.size(), 1U);
+  const auto& request = fake_.jobs.submitted[0];
+  EXPECT_EQ(request.request_id().size(), 36U);
+  EXPECT_FALSE(request.owner().empty());
+  EXPECT_DOUBLE_EQ(request.spec().policy().target_ratio(), 0.02);
+  EXPECT_EQ(request.spec().labels().at("a"), "b");
+}
+
+TEST_F(CommandsTest, ProgressIsDrawnOnATerminalAndErased) {
+  PrepareJob();
+  const Ran ran = Run({"submit", "matmul", "fp16", "4096"}, /*terminal=*/true);
+  EXPECT_THAT(ran.err, HasSubstr("measuring, round 3"));
+  EXPECT_THAT(ran.err, ::testing::EndsWith("\r\x1b[K"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(CommandsTest, SubmitJsonStartsWithTheSnapshot) {
+  PrepareJob();
+  const Ran ran = Run({"submit", "matmul", "fp16", "4096", "-o", "json"});
+  EXPECT_THAT(ran.out, StartsWith(R"({"event":{"snapshot":{"name":"jobs/k3f9x2ab")"));
+  EXPECT_THAT(ran.out, HasSubstr("\n{\"result\":{"));
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 6);
+}
+
+TEST_F(CommandsTest, DetachPrintsTheJobAndReturns) {
+  PrepareJob();
+  const Ran ran = Run({"submit", "matmul", "fp16", "4096", "--detach", "--request-id", "id-1"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "k3f9x2ab\n");
+  EXPECT_THAT(ran.err, HasSubstr("kbench-client watch k3f9x2ab"));
+  EXPECT_EQ(fake_.jobs.submitted[0].request_id(), "id-1");
+  EXPECT_TRUE(fake_.jobs.watched.empty());
+}
+
+TEST_F(CommandsTest, TheCoordinatorsComplaintIsOneLineWithTheNearestValues) {
+  fake_.jobs.submit_status = MakeError(
+      absl::StatusCode::kInvalidArgument, "spec.cases[0].dtype: kernel matmul has no dtype fp61",
+      {.reason = "UNSUPPORTED_DTYPE",
+       .metadata = {{"nearest", "fp64, fp16"}},
+       .violations = {{"spec.cases[0].dtype", "kernel matmul has no dtype fp61"}}});
+  const Ran ran = Run({"submit", "matmul", "fp61", "4096"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.err,
+            "kbench-client: dtype: kernel matmul has no dtype fp61; nearest: fp64, fp16\n");
+}
+
+TEST_F(CommandsTest, ANegativeSizeReachesTheCoordinator) {
+  PrepareJob();
+  Run({"submit", "matmul", "fp16", "-5"});
+  ASSERT_EQ(fake_.jobs.submitted.size(), 1U);
+  EXPECT_EQ(fake_.jobs.submitted[0].spec().cases(0).size(), "-5");
+}
+
+TEST_F(CommandsTest, AJobThatEndsBadlySaysWhy) {
+  fake_.jobs.streams = {
+      {.events = {Event(
+           R"(final { name: "jobs/a" state: JOB_STATE_EXPIRED message: "it did not start within 5 s"
+         cases { spec { kernel: "sum" dtype: "fp32" size: "1Mi" } state: JOB_STATE_EXPIRED } })")}}};
+  const Ran ran = Run({"watch", "a"});
+  EXPECT_EQ(ran.code, 6);
+  EXPECT_EQ(ran.err, "kbench-client: job a ended EXPIRED: it did not start within 5 s\n");
+}
+
+TEST_F(CommandsTest, ShowCancelAndList) {
+  fake_.jobs.job = Parse<kbench::v1::Job>(
+      R"(name: "jobs/k3f9x2ab" state: JOB_STATE_SUCCEEDED owner: "ann" cases_done: 1
+         cases { )" +
+      EndedCase("results { " + OkRow("cublas") + "}") + " }");
+  EXPECT_THAT(Run({"show", "k3f9x2ab"}).out,
+              AllOf(StartsWith("job k3f9x2ab: SUCCEEDED\n\nmatmul fp16"), HasSubstr("\ncublas ")));
+  const Ran json = Run({"show", "jobs/k3f9x2ab", "-o", "json"});
+  EXPECT_THAT(json.out, AllOf(StartsWith("{\"job\":{"), HasSubstr("\n{\"result\":{")));
+  EXPECT_EQ(Run({"cancel", "k3f9x2ab"}).out, "k3f9x2ab SUCCEEDED\n");
+  const Ran list = Run({"list", "--state", "succeeded", "--limit", "2"});
+  EXPECT_THAT(list.out, AllOf(StartsWith("job "), HasSubstr("\nk3f9x2ab  SUCCEEDED  1/1")));
+  EXPECT_EQ(std::count(list.out.begin(), list.out.end(), '\n'), 3) << list.out;
+  ASSERT_EQ(fake_.jobs.listed.size(), 2U);
+  EXPECT_EQ(fake_.jobs.listed[1].page_token(), "second");
+  EXPECT_EQ(fake_.jobs.listed[0].state(), kbench::v1::JOB_STATE_SUCCEEDED);
+}
+
+TEST_F(CommandsTest, AnUnknownJobIsOneLine) {
+  fake_.jobs.get_status = MakeError(absl::StatusCode::kNotFound, "there is no job zzz",
+                                    {.reason = "JOB_NOT_FOUND", .metadata = {}, .violations = {}});
+  ExpectUsage({"show", "zzz"}, "there is no job zzz");
+  ExpectUsage({"cancel", "zzz"}, "there is no job zzz");
+}
+
+TEST_F(CommandsTest, KernelsDevicesVersion) {
+  fake_.devices.kernels = Parse<kbench::v1::ListKernelsResponse>(
+      R"(kernels { name: "sum" summary: "Adds." dtypes: "fp32" size_help: "N"
+           implementations { name: "cpu/naive" dtypes: "fp32" default_choice: true } }
+         kernels { name: "copy" })");
+  EXPECT_THAT(Run({"kernels", "sum"}).out,
+              AllOf(StartsWith("sum: Adds.\n"), HasSubstr("cpu/naive"), Not(HasSubstr("copy"))));
+  EXPECT_THAT(Run({"kernels"}).out, HasSubstr("\ncopy:\n  dtypes:"));
+  ExpectUsage({"kernels", "som"}, "there is no kernel som; take one of sum, copy");
+  EXPECT_THAT(Run({"devices"}).out, HasSubstr("no worker has connected yet"));
+  fake_.devices.devices = Parse<kbench::v1::ListDevicesResponse>(
+      R"(server_version: "9.8.7" devices { name: "gpu0" state: "WEDGED" state_message: "Xid 79"
+           model: "NVIDIA H200" memory_bytes: 151397597184 cores: 132 hostname: "box" })");
+  EXPECT_THAT(Run({"devices"}).out,
+              AllOf(HasSubstr("gpu0    WEDGED  NVIDIA H200  141 GiB    132  box"),
+                    HasSubstr("gpu0: Xid 79")));
+  EXPECT_THAT(Run({"version"}).out, HasSubstr("kbench-server 9.8.7 on unix:/fake.sock"));
+}
+
+TEST_F(CommandsTest, ArtifactsAreListedAndFetched) {
+  fake_.results.artifacts = Parse<kbench::v1::ListArtifactsResponse>(
+      R"(artifacts { name: "artifacts/k3f9x2ab-0-samples.json" size_bytes: 2048
+                     media_type: "application/json" })");
+  EXPECT_THAT(Run({"artifacts", "k3f9x2ab"}).out,
+              HasSubstr("k3f9x2ab-0-samples.json  2.0 KiB  application/json"));
+  EXPECT_EQ(Run({"artifacts", "k3f9x2ab", "--get", "0-samples.json"}).out,
+            "one two of artifacts/k3f9x2ab-0-samples.json\n");
+  ExpectUsage({"artifacts", "k3f9x2ab", "--get", "x"}, "nearest: k3f9x2ab-0-samples.json");
+  std::string folder = ::testing::TempDir() + "/artifacts-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const Ran all = Run({"artifacts", "k3f9x2ab", "--all", folder + "/new"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  std::ifstream file(folder + "/new/k3f9x2ab-0-samples.json");
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "one two of artifacts/k3f9x2ab-0-samples.json");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ConnectTest, NothingListensNamesTheCommandThatHelps) {
+  std::string folder = ::testing::TempDir() + "/run-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
+  std::ostringstream out;
+  std::ostringstream err;
+  Io io{out, err};
+  Interrupt interrupt;
+  EXPECT_EQ(RunClient({"list"}, "", io, interrupt, Connect), 5);
+  EXPECT_EQ(err.str(), "kbench-client: nothing listens on unix:" + folder +
+                           "/kbench/kbench.sock; start the local stack with: kbench-client up\n");
+  err.str("");
+  EXPECT_EQ(RunClient({"list"}, "127.0.0.1:1", io, interrupt, Connect), 5);
+  EXPECT_THAT(err.str(), HasSubstr("nothing listens on 127.0.0.1:1;"));
+  err.str("");
+  EXPECT_EQ(RunClient({"list", "--server", "nonsense"}, "127.0.0.1:1", io, interrupt, Connect), 2);
+  EXPECT_THAT(err.str(), HasSubstr("'nonsense' is not an address"));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace kbench::client

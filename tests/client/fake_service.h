@@ -1,0 +1,155 @@
+// A coordinator in this process that says what a test tells it to say. Thread-safe where the client
+// and the test meet.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/app.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "kbench/v1/device_service.grpc.pb.h"
+#include "kbench/v1/job_service.grpc.pb.h"
+#include "kbench/v1/result_service.grpc.pb.h"
+#include "proto/support/mutex.h"
+#include "proto/support/rpc_status.h"
+
+namespace kbench::client::testing {
+
+// One answer to WatchJob: events, then the end.
+struct Stream {
+  std::vector<kbench::v1::JobEvent> events;
+  absl::Status end = absl::OkStatus();
+  bool hang = false;  // stays open after the events until the client cancels
+};
+
+class FakeJobs final : public kbench::v1::JobService::Service {
+ public:
+  grpc::Status SubmitJob(grpc::ServerContext*, const kbench::v1::SubmitJobRequest* request,
+                         kbench::v1::Job* reply) override {
+    MutexLock lock(mutex_);
+    submitted.push_back(*request);
+    *reply = job;
+    return ToGrpc(submit_status);
+  }
+  grpc::Status GetJob(grpc::ServerContext*, const kbench::v1::GetJobRequest*,
+                      kbench::v1::Job* reply) override {
+    *reply = job;
+    return ToGrpc(get_status);
+  }
+  grpc::Status ListJobs(grpc::ServerContext*, const kbench::v1::ListJobsRequest* request,
+                        kbench::v1::ListJobsResponse* reply) override {
+    MutexLock lock(mutex_);
+    listed.push_back(*request);
+    // Two pages of one job each.
+    *reply->add_jobs() = job;
+    if (request->page_token().empty()) reply->set_next_page_token("second");
+    return grpc::Status::OK;
+  }
+  grpc::Status CancelJob(grpc::ServerContext*, const kbench::v1::CancelJobRequest*,
+                         kbench::v1::Job* reply) override {
+    *reply = job;
+    return ToGrpc(get_status);
+  }
+  grpc::Status WatchJob(grpc::ServerContext* context, const kbench::v1::WatchJobRequest* request,
+                        grpc::ServerWriter<kbench::v1::JobEvent>* writer) override {
+    Stream stream;
+    {
+      MutexLock lock(mutex_);
+      watched.push_back(*request);
+      if (streams.empty()) return ToGrpc(absl::NotFoundError("no more streams"));
+      stream = streams.front();
+      streams.pop_front();
+    }
+    for (const auto& event : stream.events) writer->Write(event);
+    while (stream.hang && !context->IsCancelled()) {
+      MutexLock lock(mutex_);
+      never_.WaitFor(mutex_, 0.01);
+    }
+    return plain_end ? grpc::Status(static_cast<grpc::StatusCode>(stream.end.code()), "gone")
+                     : ToGrpc(stream.end);
+  }
+
+  kbench::v1::Job job;
+  absl::Status submit_status;
+  absl::Status get_status;
+  std::deque<Stream> streams;
+  bool plain_end = false;  // ends of streams carry no details, like those of a killed process
+  std::vector<kbench::v1::SubmitJobRequest> submitted;
+  std::vector<kbench::v1::WatchJobRequest> watched;
+  std::vector<kbench::v1::ListJobsRequest> listed;
+
+ private:
+  Mutex mutex_;
+  CondVar never_;
+};
+
+class FakeResults final : public kbench::v1::ResultService::Service {
+ public:
+  grpc::Status ListArtifacts(grpc::ServerContext*, const kbench::v1::ListArtifactsRequest*,
+                             kbench::v1::ListArtifactsResponse* reply) override {
+    *reply = artifacts;
+    return grpc::Status::OK;
+  }
+  grpc::Status GetArtifact(grpc::ServerContext*, const kbench::v1::GetArtifactRequest* request,
+                           grpc::ServerWriter<kbench::v1::ArtifactChunk>* writer) override {
+    for (const std::string part : {"one ", "two ", "of "}) {
+      kbench::v1::ArtifactChunk chunk;
+      chunk.set_content(part);
+      writer->Write(chunk);
+    }
+    kbench::v1::ArtifactChunk chunk;
+    chunk.set_content(request->name() + "\n");
+    writer->Write(chunk);
+    return grpc::Status::OK;
+  }
+  kbench::v1::ListArtifactsResponse artifacts;
+};
+
+class FakeDevices final : public kbench::v1::DeviceService::Service {
+ public:
+  grpc::Status ListDevices(grpc::ServerContext*, const kbench::v1::ListDevicesRequest*,
+                           kbench::v1::ListDevicesResponse* reply) override {
+    *reply = devices;
+    return grpc::Status::OK;
+  }
+  grpc::Status ListKernels(grpc::ServerContext*, const kbench::v1::ListKernelsRequest*,
+                           kbench::v1::ListKernelsResponse* reply) override {
+    *reply = kernels;
+    return grpc::Status::OK;
+  }
+  kbench::v1::ListDevicesResponse devices;
+  kbench::v1::ListKernelsResponse kernels;
+};
+
+class FakeCoordinator {
+ public:
+  FakeCoordinator() {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(&jobs);
+    builder.RegisterService(&results);
+    builder.RegisterService(&devices);
+    server_ = builder.BuildAndStart();
+  }
+  ~FakeCoordinator() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  Backend Connect() { return MakeBackend("unix:/fake.sock", server_->InProcessChannel({})); }
+
+  // Runs a command line against it.
+  int Run(const std::vector<std::string>& arguments, Io& io, Interrupt& interrupt) {
+    return RunClient(arguments, "", io, interrupt,
+                     [this](const std::string&) -> absl::StatusOr<Backend> { return Connect(); });
+  }
+
+  FakeJobs jobs;
+  FakeResults results;
+  FakeDevices devices;
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace kbench::client::testing

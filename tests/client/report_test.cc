@@ -1,0 +1,181 @@
+// What stands on the screen and in the files: golden texts.
+#include "client/output/report.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "client/output/text_table.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/client/samples.h"
+
+namespace kbench::client {
+namespace {
+
+using kbench::v1::CaseStatus;
+using kbench::v1::Job;
+using testing::EndedCase;
+using testing::Event;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::OkRow;
+using testing::Parse;
+
+std::string Write(Format format, const std::string& rows) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Io io{out, err};
+  const auto report = MakeReport(format, io);
+  report->CaseEnded(Parse<Job>("name: \"jobs/k3f9x2ab\""), Parse<CaseStatus>(EndedCase(rows)));
+  EXPECT_EQ(err.str(), "");
+  return out.str();
+}
+
+std::size_t Widest(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, line.size());
+  return widest;
+}
+
+std::string FourRows() {
+  return "results { is_baseline: true " + OkRow("cublas") + "} results {" +
+         OkRow("cuda/naive",
+               "comparison { baseline: \"cublas\" speedup: 0.052 low: 0.0518 high: 0.0522 }") +
+         R"(} results { implementation: "cpu/naive" outcome: OUTCOME_SKIPPED reason: "TOO_LONG"
+             estimate_seconds: 43.4 }
+            results { implementation: "cuda/broken" outcome: OUTCOME_CRASHED reason: "SIGNAL"
+             message: "the runner ended by signal 11 (Segmentation fault) while it was preparing; its last words are in the artifact runner-stderr.txt" })";
+}
+
+TEST(TableTest, Golden) {
+  EXPECT_EQ(Write(Format::kTable, FourRows()),
+            R"(matmul fp16 m=4096,n=4096,k=4096,layout=nn, cold, on gpu0 (NVIDIA H200)
+implementation              time           rate               vs baseline   error  verdict
+cublas          190.1 us +-0.21%  722.8 TFLOP/s                  baseline  2.1e-4  VALID
+cuda/naive      190.1 us +-0.21%  722.8 TFLOP/s  0.0520x [0.0518, 0.0522]  2.1e-4  VALID
+cpu/naive       SKIPPED: one launch would take about 43 s: too long
+cuda/broken     CRASHED: the runner ended by signal 11 (Segmentation fault) while it was
+                preparing; its last words are in the artifact runner-stderr.txt
+)");
+}
+
+TEST(TableTest, NeverWiderThanNinetyColumns) {
+  for (const std::string name :
+       {"cublas", "cpu/openblas-via-fp32", "cuda/a-very-long-variant-name-of-the-future"}) {
+    const std::string text = Write(
+        Format::kTable,
+        "results { is_baseline: true " + OkRow(name) + "} results {" +
+            OkRow(name + "2", "comparison { baseline: \"x\" speedup: 0.52 low: 0.51 high: 0.53 }") +
+            "} results { implementation: \"" + name +
+            "\" outcome: OUTCOME_UNSUPPORTED message: \"" + std::string(60, 'w') + " " +
+            std::string(60, 'w') + "\" }");
+    EXPECT_LE(Widest(text), kTableWidth) << text;
+  }
+}
+
+TEST(TableTest, TheIntervalOfTheRatioGoesBeforeTheNameIsCut) {
+  const std::string text = Write(
+      Format::kTable,
+      "results {" +
+          OkRow("cpu/openblas-via-fp32", "comparison { speedup: 0.52 low: 0.51 high: 0.53 }") +
+          "}");
+  EXPECT_THAT(text, HasSubstr("cpu/openblas-via-fp32 "));
+  EXPECT_THAT(text, HasSubstr("0.520x"));
+  EXPECT_THAT(text, Not(HasSubstr("[0.510")));
+}
+
+TEST(TableTest, ASuspectNumberIsExplainedInPlainWords) {
+  const std::string text = Write(Format::kTable, R"(results {
+      implementation: "cublas" outcome: OUTCOME_OK verdict: VERDICT_SUSPECT
+      verdict_reasons: "NOT_CONVERGED" verdict_reasons: "NOISY" verdict_reasons: "SOME_NEW_ONE"
+      device_time { median: 1e-3 low: 0.987e-3 high: 1.013e-3 } is_baseline: true })");
+  EXPECT_THAT(text, HasSubstr("cublas SUSPECT: the interval is 1.30%, wider than the 0.50% asked"));
+  EXPECT_THAT(text, HasSubstr("some new one"));
+  EXPECT_THAT(text, HasSubstr("run again when it is idle, or take --quick"));
+  EXPECT_LE(Widest(text), kTableWidth);
+}
+
+TEST(TableTest, TheWorkersOwnSentenceComesFirstAndAdviceOnce) {
+  const std::string text = Write(Format::kTable, R"(results {
+      implementation: "x" outcome: OUTCOME_OK verdict: VERDICT_SUSPECT message: "it shook"
+      verdict_reasons: "NOT_CONVERGED" verdict_reasons: "NOISY" device_time { median: 1e-3 } })");
+  EXPECT_THAT(text,
+              HasSubstr("x SUSPECT: it shook; the machine is noisy: run again when it is idle"));
+  EXPECT_EQ(text.find("noisy"), text.rfind("noisy"));
+}
+
+TEST(TableTest, ACaseWithoutRowsSaysWhy) {
+  std::ostringstream out;
+  Io io{out, out};
+  MakeReport(Format::kTable, io)
+      ->CaseEnded({}, Parse<CaseStatus>(R"(spec { kernel: "sum" dtype: "fp32" size: "64Mi" }
+                       state: JOB_STATE_FAILED reason: "POISON"
+                       message: "the worker died twice while it measured this" )"));
+  EXPECT_EQ(out.str(),
+            "sum fp32 64Mi, cold\nFAILED: the worker died twice while it measured this\n");
+}
+
+TEST(JsonTest, EventsWithoutResultsThenOneLineARow) {
+  std::ostringstream out;
+  Io io{out, out};
+  const auto report = MakeReport(Format::kJson, io);
+  const auto status = Parse<CaseStatus>(EndedCase(FourRows()));
+  auto event = Event("sequence: 3");
+  *event.mutable_case_changed() = status;
+  report->Event(Event("progress { phase: \"measure\" round: 3 }"));
+  report->Event(event);
+  report->Event(Event("ping: true"));
+  report->CaseEnded({}, status);
+  std::istringstream lines(out.str());
+  std::vector<std::string> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(line);
+  ASSERT_EQ(all.size(), 6U) << out.str();
+  EXPECT_EQ(all[0], R"({"event":{"progress":{"phase":"measure","round":3}}})");
+  EXPECT_THAT(all[1], HasSubstr(R"({"event":{"sequence":"3","case_changed":)"));
+  EXPECT_THAT(all[1], Not(HasSubstr("results")));
+  EXPECT_THAT(all[2], HasSubstr(R"({"result":{)"));
+  EXPECT_THAT(all[2], HasSubstr(R"("median":0.0001901)"));
+  EXPECT_THAT(all[5], HasSubstr("OUTCOME_CRASHED"));
+}
+
+TEST(CsvTest, HeaderOnceQuotedAndEveryDigit) {
+  std::ostringstream out;
+  Io io{out, out};
+  const auto report = MakeReport(Format::kCsv, io);
+  const auto job = Parse<Job>("name: \"jobs/k3f9x2ab\"");
+  const auto status = Parse<CaseStatus>(EndedCase(
+      "results {" + OkRow("cublas") +
+      R"(} results { implementation: "x" outcome: OUTCOME_CRASHED message: "a \"b\", c" })"));
+  report->CaseEnded(job, status);
+  report->CaseEnded(job, status);
+  const std::string text = out.str();
+  EXPECT_EQ(text.find("job,case"), text.rfind("job,case"));
+  EXPECT_THAT(text, HasSubstr("k3f9x2ab,0,matmul,fp16,\"m=4096,n=4096,k=4096,layout=nn\",cold,gpu0,"
+                              "cublas,OK,,VALID,,0.0001901,0.0001897,0.0001905,12,240,"));
+  EXPECT_THAT(text, HasSubstr("\"a \"\"b\"\", c\"\r\n"));
+  // Every line has as many fields as the header: commas outside quotes.
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    bool quoted = false;
+    int commas = 0;
+    for (const char c : line) {
+      if (c == '"') quoted = !quoted;
+      if (c == ',' && !quoted) ++commas;
+    }
+    EXPECT_EQ(commas, 27) << line;
+  }
+}
+
+TEST(MarkdownTest, ARowForEveryImplementation) {
+  const std::string text = Write(Format::kMarkdown, FourRows());
+  EXPECT_THAT(text, HasSubstr("| implementation | time | rate | vs baseline | error | verdict |\n"
+                              "|:--|--:|--:|--:|--:|:--|\n"
+                              "| cublas | 190.1 us +-0.21% | 722.8 TFLOP/s | baseline | 2.1e-4 | "
+                              "VALID |\n"));
+  EXPECT_THAT(text, HasSubstr("| cpu/naive | one launch would take about 43 s: too long | - | - | "
+                              "- | SKIPPED |\n"));
+}
+
+}  // namespace
+}  // namespace kbench::client

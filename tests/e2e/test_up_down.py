@@ -1,0 +1,131 @@
+"""The local stack: up, up again, down, down again, and what stands in its way."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+
+import pytest
+
+from stack import BIN
+
+
+def up(stack, *more, **options):
+    return stack.client("up", "--device", "cpu", "--metrics-listen", "127.0.0.1:0", *more, **options)
+
+
+@pytest.fixture
+def local(empty):
+    yield empty
+    empty.client("down")
+
+
+def pids(text):
+    return [int(p) for p in re.findall(r"pid (\d+)", text)]
+
+
+def test_up_twice_submit_down_twice(local):
+    first = up(local)
+    assert first.code == 0, first
+    assert len(pids(first.out)) == 2
+    ran = local.client("submit", "sum", "fp32", "4Ki", "--quick")
+    assert ran.code in (0, 4), ran
+    second = up(local)
+    assert second.code == 0, second
+    assert second.out.count("already runs") == 2
+    assert pids(second.out) == pids(first.out)
+    down = local.client("down")
+    assert down.code == 0, down
+    assert sorted(pids(down.out)) == sorted(pids(first.out))
+    assert not local.ours()
+    again = local.client("down")
+    assert (again.code, again.out) == (0, "nothing runs\n")
+    # The jobs are still there after a restart.
+    assert up(local).code == 0
+    assert "SUCCEEDED" in local.client("list").out
+
+
+def test_up_starts_what_is_missing(local):
+    first = up(local)
+    assert first.code == 0, first
+    server, worker = pids(first.out)
+    os.kill(worker, signal.SIGKILL)
+    second = up(local)
+    assert second.code == 0, second
+    assert f"already runs (pid {server})" in second.out
+    assert pids(second.out)[1] != worker
+    os.kill(server, signal.SIGKILL)
+    third = up(local)
+    assert third.code == 0, third
+    assert pids(third.out)[0] != server
+    assert local.client("submit", "null", "fp32", "1", "--quick").code in (0, 4)
+
+
+def test_down_leaves_strangers_alone(local):
+    assert up(local).code == 0
+    stranger = local.popen("/bin/sleep", "60")
+    run = local.root / "run" / "kbench"
+    # A pid file that nobody holds, with the number of a process that is not ours.
+    (run / "kbench-worker-9.pid").write_text(f"{stranger.pid}\n")
+    assert local.client("down").code == 0
+    assert stranger.poll() is None
+
+
+def test_without_xdg_runtime_dir(local):
+    tmp = local.root / "tmp"
+    tmp.mkdir()
+    env = {"XDG_RUNTIME_DIR": "", "TMPDIR": str(tmp)}
+    ran = up(local, env=env)
+    assert ran.code == 0, ran
+    folder = tmp / f"kbench-{os.getuid()}"
+    assert (folder / "kbench.sock").is_socket()
+    assert folder.stat().st_mode & 0o77 == 0, "nobody else may enter"
+    assert local.client("list", env=env).code == 0
+    assert local.client("down", env=env).code == 0
+
+
+def test_a_socket_of_somebody_else(local):
+    local.socket.parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(str(local.socket))
+        s.listen()
+        ran = up(local)
+    assert ran.code == 5, ran
+    assert len(ran.err.splitlines()) == 1 and "in use" in ran.err and str(local.socket) in ran.err, ran
+
+
+def test_a_taken_metrics_port_falls_to_a_free_one(local):
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            s.bind(("127.0.0.1", 7601))
+            s.listen()
+        except OSError:
+            pass  # somebody has it already: just as good
+        ran = local.client("up", "--device", "cpu")
+    assert ran.code == 0, ran
+    assert "7601 is taken" in ran.out
+    assert re.search(r"metrics on http://127\.0\.0\.1:\d+/metrics", ran.out)
+
+
+def test_a_worker_that_cannot_start_shows_its_log(local):
+    ran = local.client("up", "--device", "99", "--metrics-listen", "127.0.0.1:0", "--timeout", "10")
+    assert ran.code == 5, ran
+    assert "the worker of 99" in ran.err and "kbench-worker-99.log" in ran.err
+    assert "Traceback" not in ran.err and len(ran.err.splitlines()) < 12
+
+
+def test_missing_programs(local):
+    alone = local.root / "alone"
+    alone.mkdir()
+    shutil.copy(BIN / "kbench-client", alone / "kbench-client")
+    import subprocess
+    done = subprocess.run([alone / "kbench-client", "up"], env=local.env, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 5, done
+    assert len(done.stderr.splitlines()) == 1 and "kbench-server is missing" in done.stderr
+
+
+def test_the_short_name():
+    link = pathlib.Path(BIN / "kbench")
+    assert link.is_symlink() and link.resolve() == (BIN / "kbench-client").resolve()
