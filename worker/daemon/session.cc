@@ -88,8 +88,9 @@ grpc::Status Session::Connect(bool* welcomed) {
   if (stream->Write(MakeHello())) {
     reader = std::thread([this, raw = stream.get()] { ReadLoop(raw); });
     WriteLoop(stream.get());
-    // The reader may be blocked for ever otherwise.
-    context.TryCancel();
+    // The reader may be blocked for ever otherwise. Not before it had the chance to see the end of
+    // the stream: cancelling would hide the coordinator's reason.
+    if (!WaitForEnd()) context.TryCancel();
     reader.join();
   }
   const grpc::Status status = stream->Finish();
@@ -104,6 +105,14 @@ void Session::ReadLoop(Stream* stream) {
   MutexLock lock(mutex_);
   broken_ = true;
   wake_.NotifyAll();
+}
+
+bool Session::WaitForEnd() {
+  constexpr double kPatience = 2;
+  const double end = Now() + kPatience;
+  MutexLock lock(mutex_);
+  while (!broken_ && !stopping_ && Now() < end) wake_.WaitFor(mutex_, end - Now());
+  return broken_;
 }
 
 bool Session::WaitForWork(double* next_heartbeat) {

@@ -49,6 +49,8 @@ class Session {
   void HandleWelcome(const v1::Welcome& welcome);
   v1::WorkerMessage MakeHello() const;
   v1::WorkerMessage MakeHeartbeat();
+  // True when the stream has ended by itself.
+  bool WaitForEnd();
   // False when the loop has to end.
   bool WaitForWork(double* next_heartbeat);
   bool SleepUnlessStopping(double seconds);

@@ -22,6 +22,7 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
       "child processes, and sends back verified results.",
       "kbench-worker");
   app.footer(kFooter);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--server", options->server,
                  "The coordinator: unix:PATH or HOST:PORT (default: the local stack's socket)");
   app.add_option("--device", options->device,
@@ -41,7 +42,8 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
           "NAME"));
   app.add_option("--data-dir", options->data_dir, "Where results wait until they are acknowledged");
   app.add_option("--runner", options->runners,
-                 "A runner program to drive instead of those beside this program; repeatable");
+                 "A runner program to drive instead of those beside this program; repeatable")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--spares", options->spares, "Warm spare runners of each program")
       ->check(CLI::Range(0, 16))
       ->capture_default_str();

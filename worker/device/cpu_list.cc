@@ -7,7 +7,7 @@
 namespace kbench {
 namespace {
 
-constexpr int kMaxCpu = 8191;
+constexpr int kMaxCpu = 65535;
 
 bool ParseCpu(const std::string& text, int* cpu) {
   const char* end = text.data() + text.size();

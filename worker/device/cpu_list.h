@@ -9,7 +9,7 @@
 namespace kbench {
 
 // Ascending and without repeats. INVALID_ARGUMENT on anything else than numbers and ranges up to
-// 8191.
+// 65535.
 absl::StatusOr<std::vector<int>> ParseCpuList(const std::string& text);
 std::string FormatCpuList(const std::vector<int>& ascending);
 

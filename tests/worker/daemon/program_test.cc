@@ -1,0 +1,157 @@
+// The real kbench-worker against a coordinator in this process and the scripted runner.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "proto/support/process.h"
+#include "tests/worker/daemon/fake_coordinator.h"
+
+namespace kbench {
+namespace {
+
+using testing::HasSubstr;
+
+class ProgramTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = testing::TempDir() + "/program-" + std::to_string(getpid());
+    std::filesystem::create_directories(dir_ + "/locks");
+    coordinator_ = std::make_unique<FakeCoordinator>(dir_ + "/c.sock");
+  }
+  void TearDown() override {
+    for (Process& process : running_) {
+      KillProcessGroup(process, 0);
+      close(process.pidfd);
+    }
+    coordinator_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  Process Start(std::vector<std::string> args, const std::string& log = "log") {
+    const int fd = open((dir_ + "/" + log).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ProcessSpec spec;
+    spec.argv = {KBENCH_WORKER,      "--server",     "unix:" + dir_ + "/c.sock",
+                 "--data-dir",       dir_ + "/data", "--runner",
+                 KBENCH_FAKE_RUNNER, "--spares",     "1"};
+    spec.argv.insert(spec.argv.end(), args.begin(), args.end());
+    spec.env = {{"KBENCH_LOCK_DIR", dir_ + "/locks"}};
+    spec.descriptors = {-1, fd, fd};
+    const auto process = Spawn(spec);
+    close(fd);
+    EXPECT_TRUE(process.ok()) << process.status();
+    running_.push_back(*process);
+    return *process;
+  }
+  std::string Log(const std::string& log = "log") {
+    std::stringstream text;
+    text << std::ifstream(dir_ + "/" + log).rdbuf();
+    return text.str();
+  }
+  bool WaitForHello() {
+    return coordinator_->WaitFor([](const std::vector<v1::WorkerMessage>& messages) {
+      return !messages.empty() && messages.back().has_heartbeat();
+    });
+  }
+
+  std::string dir_;
+  std::unique_ptr<FakeCoordinator> coordinator_;
+  std::vector<Process> running_;
+};
+
+TEST_F(ProgramTest, ServesACaseAndEndsOnSigterm) {
+  const Process worker = Start({"--device", "cpu:0", "--name", "test-cpu"});
+  ASSERT_TRUE(WaitForHello()) << Log();
+  const auto hello = coordinator_->received()[0].hello();
+  EXPECT_EQ(hello.device().name(), "test-cpu");
+  EXPECT_EQ(hello.device().kind(), "cpu");
+  EXPECT_THAT(hello.worker_id(), HasSubstr("/cpu:0"));
+  EXPECT_GT(hello.device().implementations_size(), 3);
+
+  v1::CoordinatorMessage message;
+  v1::Assign& assign = *message.mutable_assign();
+  assign.mutable_id()->set_job("jobs/real");
+  assign.mutable_id()->set_epoch(5);
+  assign.mutable_case_()->set_kernel("matmul");
+  assign.mutable_case_()->set_dtype("fp32");
+  assign.mutable_case_()->set_size("64");
+  assign.add_implementations("fake/fast");
+  assign.add_implementations("fake/crash");
+  ASSERT_TRUE(coordinator_->Send(message));
+  v1::AttemptResult result;
+  ASSERT_TRUE(coordinator_->WaitFor([&](const std::vector<v1::WorkerMessage>& messages) {
+    for (const auto& received : messages) {
+      if (received.has_result()) result = received.result();
+    }
+    return result.results_size() > 0;
+  })) << Log();
+  EXPECT_EQ(result.results(0).outcome(), v1::OUTCOME_OK) << result.results(0).message();
+  EXPECT_EQ(result.results(1).outcome(), v1::OUTCOME_CRASHED);
+  EXPECT_EQ(result.results(0).device(), "test-cpu");
+
+  kill(worker.pid, SIGTERM);
+  const ExitStatus status = WaitProcess(worker, 5);
+  EXPECT_TRUE(status.exited && status.code == 0) << status.ToString() << Log();
+}
+
+TEST_F(ProgramTest, ASecondWorkerOnTheDeviceIsRefused) {
+  const Process first = Start({"--device", "cpu:0"});
+  ASSERT_TRUE(WaitForHello()) << Log();
+  const Process second = Start({"--device", "cpu:0"}, "second");
+  const ExitStatus status = WaitProcess(second, 10);
+  EXPECT_EQ(status.code, 75) << status.ToString();
+  EXPECT_THAT(Log("second"), HasSubstr("held by process " + std::to_string(first.pid)));
+}
+
+TEST_F(ProgramTest, DisplacedEndsWithOneLine) {
+  coordinator_->RefuseWith({grpc::StatusCode::ALREADY_EXISTS, "another live worker has cpu"});
+  const ExitStatus status = WaitProcess(Start({"--device", "cpu:0"}), 10);
+  EXPECT_EQ(status.code, 5) << status.ToString();
+  EXPECT_THAT(Log(), HasSubstr("kbench-worker: another live worker has cpu\n"));
+}
+
+TEST_F(ProgramTest, WrongUseIsOneClearLine) {
+  struct Row {
+    std::vector<std::string> args;
+    int code;
+    std::string says;
+  };
+  const Row rows[] = {
+      {{"--device", "tpu"}, 2, "no device is called 'tpu'"},
+      {{"--device", "cpu:9999"}, 2, "no CPU 9999"},
+      {{"--device", "cpu:a"}, 2, "not a list of CPUs"},
+      {{"--device", "cpu:0", "--server", "unix:" + std::string(120, 'x')}, 2, "107"},
+      {{"--device", "cpu:0", "--data-dir", "/proc/kbench"}, 5, "/proc/kbench"},
+      {{"--device", "cpu:0", "--runner", "/nonexistent/runner"}, 5, "/nonexistent/runner"},
+      {{"--frobnicate"}, 2, "frobnicate"},
+      {{"--name", "a b"}, 2, "letters, digits"},
+  };
+  for (const Row& row : rows) {
+    const ExitStatus status = WaitProcess(Start(row.args), 10);
+    EXPECT_EQ(status.code, row.code) << row.says << ": " << status.ToString() << Log();
+    EXPECT_THAT(Log(), HasSubstr(row.says));
+  }
+}
+
+TEST_F(ProgramTest, AKilledWorkerLeavesTheDeviceFree) {
+  const Process worker = Start({"--device", "cpu:0"});
+  ASSERT_TRUE(WaitForHello()) << Log();
+  kill(worker.pid, SIGKILL);
+  EXPECT_EQ(WaitProcess(worker, 5).signal, SIGKILL);
+  // The lock went with the process, and no runner inherited it.
+  const Process next = Start({"--device", "cpu:0"}, "next");
+  coordinator_->Forget();
+  EXPECT_TRUE(WaitForHello()) << Log("next");
+  kill(next.pid, SIGTERM);
+  EXPECT_EQ(WaitProcess(next, 5).code, 0);
+}
+
+}  // namespace
+}  // namespace kbench

@@ -1,0 +1,324 @@
+#include "worker/daemon/session.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "proto/support/channel.h"
+#include "tests/worker/daemon/fake_coordinator.h"
+
+namespace kbench {
+namespace {
+
+using Messages = std::vector<v1::WorkerMessage>;
+
+class QuietMonitor final : public DeviceMonitor {
+ public:
+  v1::Telemetry Now() override {
+    v1::Telemetry telemetry;
+    telemetry.set_temperature_celsius(40);
+    return telemetry;
+  }
+  void Begin() override {}
+  v1::Telemetry End() override { return {}; }
+  absl::Status Check() override { return check_; }
+  void SetOwnProcesses(const std::vector<int>&) override {}
+  absl::Status check_ = absl::OkStatus();
+};
+
+// Runs until it is released or cancelled.
+class ScriptedRunner final : public AttemptRunner {
+ public:
+  AttemptOutcome Run(const v1::Assign& assign, const CancelToken& cancel,
+                     const CaseDriver::ProgressFn& progress) override {
+    v1::Progress first;
+    first.set_phase("measure");
+    progress(first);
+    MutexLock lock(mutex_);
+    ++started_;
+    while (!released_ && !cancel.cancelled()) changed_.WaitFor(mutex_, 0.01);
+    AttemptOutcome outcome;
+    *outcome.result.mutable_id() = assign.id();
+    outcome.result.add_results()->set_implementation("fake/fast");
+    if (cancel.why() == CancelToken::Why::kShutdown) {
+      outcome.result.set_infra_error("worker is shutting down");
+    } else {
+      outcome.result.set_cancelled(cancel.cancelled());
+    }
+    outcome.device = device_;
+    return outcome;
+  }
+  void Settle() override {}
+  void Release() {
+    MutexLock lock(mutex_);
+    released_ = true;
+    changed_.NotifyAll();
+  }
+  int started() {
+    MutexLock lock(mutex_);
+    return started_;
+  }
+  absl::Status device_ = absl::OkStatus();
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  bool released_ = false;
+  int started_ = 0;
+};
+
+v1::AttemptId Id(std::int64_t epoch) {
+  v1::AttemptId id;
+  id.set_job("jobs/j" + std::to_string(epoch));
+  id.set_attempt(1);
+  id.set_epoch(epoch);
+  return id;
+}
+
+v1::CoordinatorMessage AssignMessage(std::int64_t epoch) {
+  v1::CoordinatorMessage message;
+  *message.mutable_assign()->mutable_id() = Id(epoch);
+  return message;
+}
+
+int Count(const Messages& messages, bool (v1::WorkerMessage::*has)() const) {
+  return static_cast<int>(std::count_if(messages.begin(), messages.end(),
+                                        [&](const auto& message) { return (message.*has)(); }));
+}
+
+class SessionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = testing::TempDir() + "/session-" + std::to_string(getpid());
+    std::filesystem::create_directories(dir_);
+    coordinator_ = std::make_unique<FakeCoordinator>(dir_ + "/c.sock");
+  }
+  void TearDown() override {
+    if (session_ != nullptr) EndWorker();
+    coordinator_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  void StartWorker() {
+    auto spool = Spool::Open(dir_ + "/spool");
+    ASSERT_TRUE(spool.ok());
+    spool_ = *std::move(spool);
+    runner_ = std::make_unique<ScriptedRunner>();
+    attempts_ = std::make_unique<Attempts>(runner_.get(), spool_.get());
+    Session::Options options;
+    options.connect = [this] { return MakeChannel("unix:" + dir_ + "/c.sock"); };
+    options.address = "test";
+    options.hello.set_worker_id("host/cpu");
+    options.first_retry_seconds = 0.02;
+    options.last_retry_seconds = 0.1;
+    session_ = std::make_unique<Session>(options, attempts_.get(), &monitor_);
+    thread_ = std::thread([this] { status_ = session_->Run(); });
+  }
+  void EndWorker() {
+    session_->Shutdown();
+    thread_.join();
+    session_.reset();
+    attempts_.reset();
+  }
+  bool WaitForCount(bool (v1::WorkerMessage::*has)() const, int count) {
+    return coordinator_->WaitFor(
+        [&](const Messages& messages) { return Count(messages, has) >= count; });
+  }
+  v1::AttemptResult LastResult() {
+    v1::AttemptResult last;
+    for (const auto& message : coordinator_->received()) {
+      if (message.has_result()) last = message.result();
+    }
+    return last;
+  }
+  // A heartbeat that says it holds `count` attempts.
+  bool WaitForHeld(int count) {
+    return coordinator_->WaitFor([&](const Messages& messages) {
+      return std::any_of(messages.rbegin(), messages.rend(), [&](const auto& message) {
+        return message.has_heartbeat() && message.heartbeat().held_size() == count;
+      });
+    });
+  }
+
+  std::string dir_;
+  std::unique_ptr<FakeCoordinator> coordinator_;
+  QuietMonitor monitor_;
+  std::unique_ptr<Spool> spool_;
+  std::unique_ptr<ScriptedRunner> runner_;
+  std::unique_ptr<Attempts> attempts_;
+  std::unique_ptr<Session> session_;
+  std::thread thread_;
+  absl::Status status_;
+};
+
+TEST_F(SessionTest, HelloHeartbeatAssignResultAck) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 2));
+  EXPECT_TRUE(coordinator_->received()[0].has_hello());
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  EXPECT_TRUE(WaitForCount(&v1::WorkerMessage::has_progress, 1));
+  runner_->Release();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  EXPECT_EQ(LastResult().id().epoch(), 1);
+  coordinator_->Forget();
+  ASSERT_TRUE(WaitForHeld(0)) << "acknowledged results are no longer held";
+  EXPECT_TRUE(spool_->List().empty());
+  for (const auto& message : coordinator_->received()) {
+    EXPECT_EQ(message.heartbeat().device_state(), "READY");
+    EXPECT_EQ(message.heartbeat().telemetry().temperature_celsius(), 40);
+  }
+}
+
+TEST_F(SessionTest, ABrokenStreamLosesNeitherTheRunningCaseNorItsResult) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  coordinator_->Stop();
+  coordinator_->Forget();
+  runner_->Release();  // it ends while nobody listens
+  while (attempts_->busy()) std::this_thread::yield();
+  EXPECT_EQ(spool_->List().size(), 1u);
+  coordinator_->Start();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  const auto hello = coordinator_->received()[0].hello();
+  ASSERT_EQ(hello.held_size(), 1);
+  EXPECT_TRUE(hello.held(0).finished());
+  EXPECT_EQ(LastResult().id().epoch(), 1);
+  EXPECT_EQ(runner_->started(), 1) << "nothing may run twice";
+}
+
+TEST_F(SessionTest, ResultsAreSentAgainUntilAcknowledgedAlsoByTheNextProcess) {
+  coordinator_->AcknowledgeResults(false);
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  runner_->Release();
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  coordinator_->Stop();
+  coordinator_->Start();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 2)) << "after a reconnect";
+  EndWorker();
+  coordinator_->Forget();
+  coordinator_->AcknowledgeResults(true);
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1)) << "after a restart";
+  EXPECT_EQ(LastResult().results(0).implementation(), "fake/fast");
+  coordinator_->Forget();
+  ASSERT_TRUE(WaitForHeld(0));
+  EXPECT_TRUE(spool_->List().empty());
+}
+
+TEST_F(SessionTest, KillFencesTheRunningAttemptOff) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  coordinator_->Stop();
+  coordinator_->Forget();
+  coordinator_->OnHello([](const v1::WorkerHello& hello) {
+    v1::Welcome welcome;
+    *welcome.mutable_heartbeat_interval() = ToDuration(0.05);
+    for (const auto& held : hello.held()) {
+      auto& verdict = *welcome.add_held();
+      *verdict.mutable_id() = held.id();
+      verdict.set_action(v1::HeldVerdict::KILL);
+    }
+    return welcome;
+  });
+  coordinator_->Start();
+  ASSERT_TRUE(WaitForHeld(0));
+  EXPECT_EQ(Count(coordinator_->received(), &v1::WorkerMessage::has_result), 0)
+      << "a fenced attempt has nothing to say";
+  EXPECT_TRUE(spool_->List().empty());
+  coordinator_->Forget();
+  runner_->Release();
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(2))) << "and the next case runs";
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  EXPECT_EQ(LastResult().id().epoch(), 2);
+}
+
+TEST_F(SessionTest, CancelStopsTheAttempt) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  v1::CoordinatorMessage other;
+  *other.mutable_cancel()->mutable_id() = Id(99);
+  ASSERT_TRUE(coordinator_->Send(other)) << "another attempt's cancel changes nothing";
+  v1::CoordinatorMessage cancel;
+  *cancel.mutable_cancel()->mutable_id() = Id(1);
+  ASSERT_TRUE(coordinator_->Send(cancel));
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  EXPECT_TRUE(LastResult().cancelled());
+}
+
+TEST_F(SessionTest, ASecondAssignmentWhileBusyIsRefusedNotLost) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1))) << "the same one again is no news";
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(2)));
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  EXPECT_EQ(LastResult().id().epoch(), 2);
+  EXPECT_EQ(LastResult().infra_error(), "worker is busy with another case");
+  EXPECT_EQ(runner_->started(), 1);
+}
+
+TEST_F(SessionTest, ShutdownHandsTheCaseBack) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  const double begin = SystemClock().SteadySeconds();
+  EndWorker();
+  EXPECT_LT(SystemClock().SteadySeconds() - begin, 1.4);
+  EXPECT_TRUE(status_.ok());
+  EXPECT_EQ(LastResult().infra_error(), "worker is shutting down");
+}
+
+TEST_F(SessionTest, DisplacedEndsWithTheReason) {
+  coordinator_->RefuseWith({grpc::StatusCode::ALREADY_EXISTS, "worker b holds this device"});
+  StartWorker();
+  thread_.join();
+  EXPECT_EQ(status_.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(std::string(status_.message()), "worker b holds this device");
+  thread_ = std::thread([] {});
+}
+
+TEST_F(SessionTest, OtherRefusalsAreTriedAgainForEver) {
+  coordinator_->RefuseWith({grpc::StatusCode::UNAVAILABLE, "starting"});
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_hello, 3));
+  coordinator_->RefuseWith(grpc::Status::OK);
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+}
+
+TEST_F(SessionTest, AWedgedDeviceIsReportedUntilItRecovers) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  runner_->device_ = absl::UnavailableError("the GPU does not answer");
+  monitor_.check_ = runner_->device_;
+  runner_->Release();
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  const auto state = [&](const std::string& wanted) {
+    return coordinator_->WaitFor([&](const Messages& messages) {
+      return !messages.empty() && messages.back().has_heartbeat() &&
+             messages.back().heartbeat().device_state() == wanted;
+    });
+  };
+  EXPECT_TRUE(state("WEDGED"));
+  monitor_.check_ = absl::OkStatus();
+  EXPECT_TRUE(state("READY"));
+}
+
+}  // namespace
+}  // namespace kbench
