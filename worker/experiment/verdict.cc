@@ -119,10 +119,13 @@ class Judging {
                                    discarded, kept + discarded));
     }
     if (migrated) Suspect("MIGRATED", "the measuring thread was moved between cores");
-    if (stolen) {
-      Suspect("CPU_STEAL", Format("the processor ran something else in the meantime (%.1f %% "
-                                  "stolen by the hypervisor)",
+    if (input_.telemetry.steal_ratio() > kTolerableSteal) {
+      Suspect("CPU_STEAL", Format("the hypervisor took %.1f %% of the processor's time",
                                   100 * input_.telemetry.steal_ratio()));
+    } else if (stolen) {
+      Suspect("CPU_STEAL",
+              Format("something else ran on the measuring cores in %.0f %% of the rounds",
+                     100 * record_.FlagShare("STOLEN")));
     }
   }
 
