@@ -122,6 +122,7 @@ class GpuMonitor final : public DeviceMonitor {
   void SetOwnProcesses(const std::vector<int>& pids) override {
     MutexLock lock(mutex_);
     own_ = std::set<unsigned>(pids.begin(), pids.end());
+    past_.insert(own_.begin(), own_.end());
   }
 
  private:
@@ -146,11 +147,12 @@ class GpuMonitor final : public DeviceMonitor {
     }
   }
 
-  // Processes that are not ours. In a container the driver lists pids of the host, none of which is
-  // ours by number: then the surplus over our own count is foreign.
+  // Processes that are not ours, nor were: the driver lists a killed process for a while. In a
+  // container the driver lists pids of the host, none of which is ours by number: then the surplus
+  // over our own count is foreign.
   int Foreign(const std::vector<unsigned>& pids) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     int known = 0;
-    for (const unsigned pid : pids) known += static_cast<int>(own_.count(pid));
+    for (const unsigned pid : pids) known += static_cast<int>(past_.count(pid));
     const int listed = static_cast<int>(pids.size());
     return known > 0 ? listed - known : std::max(0, listed - static_cast<int>(own_.size()));
   }
@@ -183,6 +185,7 @@ class GpuMonitor final : public DeviceMonitor {
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<Sample> samples_ ABSL_GUARDED_BY(mutex_);
   std::set<unsigned> own_ ABSL_GUARDED_BY(mutex_);
+  std::set<unsigned> past_ ABSL_GUARDED_BY(mutex_);  // all that were ever ours
   std::thread sampler_;
 };
 

@@ -85,9 +85,25 @@ TEST_F(GpuDevice, TelemetryCountsForeignProcesses) {
   EXPECT_EQ(telemetry.power_watts(), 250);
   EXPECT_THAT(telemetry.throttle_reasons(), ElementsAre("POWER_CAP"));
   EXPECT_EQ(telemetry.foreign_processes(), 1);
+  monitor.SetOwnProcesses({200});
+  EXPECT_EQ(monitor.Now().foreign_processes(), 0) << "100 was ours; the driver forgets slowly";
+}
+
+TEST_F(GpuDevice, ProcessIdsOfAnotherNamespaceAreCountedOnly) {
+  const auto opened = Open("0");
+  ASSERT_TRUE(opened.ok());
+  DeviceMonitor& monitor = *opened->monitor;
   // Process ids of another namespace: two listed, two of ours.
   monitor.SetOwnProcesses({1, 2});
   EXPECT_EQ(monitor.Now().foreign_processes(), 0);
+  monitor.SetOwnProcesses({1});
+  EXPECT_EQ(monitor.Now().foreign_processes(), 1);
+}
+
+TEST_F(GpuDevice, HeatIsReported) {
+  const auto opened = Open("0");
+  ASSERT_TRUE(opened.ok());
+  DeviceMonitor& monitor = *opened->monitor;
   setenv("FAKE_NVML", "hot", 1);
   EXPECT_THAT(monitor.Now().throttle_reasons(), ElementsAre("HW_THERMAL"));
 }
