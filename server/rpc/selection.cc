@@ -103,6 +103,7 @@ Selection SelectImplementations(const std::vector<std::string>& names, const Dev
     }
   }
   SortInDeviceOrder(device, selection.implementations);
+  SortInDeviceOrder(device, selection.requested);
   selection.baseline = ChooseBaseline(able, selection.implementations, spec.kernel());
   return selection;
 }

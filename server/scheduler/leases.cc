@@ -110,7 +110,10 @@ ResultAnswer Scheduler::WorkerResult(double now, const std::string& worker_id, c
                                      const AttemptEnd& end) {
   ResultAnswer answer;
   const auto worker = workers_.find(worker_id);
-  if (worker != workers_.end()) worker->second.busy.erase(held.epoch);
+  if (worker != workers_.end()) {
+    worker->second.busy.erase(held.epoch);
+    if (worker->second.connected) worker->second.last_seen = now;
+  }
   Case* item = OpenCase(worker_id, held);
   if (item == nullptr) {
     Dispatch(now, answer.effects);

@@ -1,0 +1,151 @@
+// Workers' sessions over gRPC: devices, displacement, refusal, leases, deaths.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "proto/support/rpc_status.h"
+#include "tests/server/rpc/harness.h"
+
+namespace kbench::server {
+namespace {
+
+using namespace kbench::v1;  // NOLINT: the states
+
+std::vector<Device> Devices(TestServer& server) {
+  grpc::ClientContext context;
+  ListDevicesResponse response;
+  EXPECT_TRUE(server.devices().ListDevices(&context, {}, &response).ok());
+  return {response.devices().begin(), response.devices().end()};
+}
+
+void WaitForDeviceState(TestServer& server, const std::string& state) {
+  for (int i = 0; i < 500; ++i) {
+    const std::vector<Device> devices = Devices(server);
+    if (!devices.empty() && devices[0].state() == state) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ADD_FAILURE() << "the device did not become " << state;
+}
+
+TEST(Workers, DevicesFollowTheirWorkers) {
+  TestServer server;
+  EXPECT_TRUE(Devices(server).empty());
+  FakeWorker worker(server, "w1", FakeDevice("cpu", "cpu"));
+  ASSERT_TRUE(worker.Welcome().has_value());
+  worker.Beat({}, "WEDGED");
+  WaitForDeviceState(server, "WEDGED");
+  EXPECT_EQ(Devices(server)[0].telemetry().temperature_celsius(), 41);
+  const kbench::v1::Job job = server.MustSubmit(MatmulJob());
+  EXPECT_EQ(job.reason(), "DEVICE_NOT_READY");
+  EXPECT_FALSE(worker.Assign(0.1).has_value());
+  worker.Beat();
+  ASSERT_TRUE(worker.Assign().has_value());
+  EXPECT_EQ(Devices(server)[0].current_job(), job.name());
+  worker.Disconnect();
+  WaitForDeviceState(server, "OFFLINE");
+  grpc::ClientContext context;
+  ListKernelsResponse kernels;
+  ASSERT_TRUE(server.devices().ListKernels(&context, {}, &kernels).ok());
+  ASSERT_EQ(kernels.kernels_size(), 6);
+  for (const KernelInfo& kernel : kernels.kernels()) {
+    if (kernel.name() == "matmul") {
+      EXPECT_EQ(kernel.implementations_size(), 3);
+    }
+  }
+  grpc::ClientContext get_context;
+  GetDeviceRequest request;
+  request.set_name("devices/cpu9");
+  Device device;
+  const grpc::Status status = server.devices().GetDevice(&get_context, request, &device);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("known devices: cpu"));
+}
+
+TEST(Workers, ASecondLiveWorkerOnADeviceIsRefused) {
+  TestServer server;
+  FakeWorker first(server, "w1", FakeDevice("cpu", "cpu"));
+  ASSERT_TRUE(first.Welcome().has_value());
+  FakeWorker second(server, "w2", FakeDevice("cpu", "cpu"));
+  EXPECT_FALSE(second.Welcome().has_value());
+  const absl::Status end = second.End();
+  EXPECT_EQ(end.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(DetailsOf(end).reason, "DEVICE_HELD");
+  EXPECT_THAT(MessageOf(end), ::testing::HasSubstr("w1"));
+  server.MustSubmit(MatmulJob());
+  first.RunOne();
+}
+
+TEST(Workers, ANewSessionDisplacesTheOldOne) {
+  TestServer server;
+  FakeWorker old_session(server, "w1", FakeDevice("cpu", "cpu"));
+  ASSERT_TRUE(old_session.Welcome().has_value());
+  FakeWorker new_session(server, "w1", FakeDevice("cpu", "cpu"), "boot2");
+  ASSERT_TRUE(new_session.Welcome().has_value());
+  EXPECT_EQ(old_session.End().code(), absl::StatusCode::kAborted);
+  server.MustSubmit(MatmulJob());
+  new_session.RunOne();
+}
+
+TEST(Workers, TwoDeathsMakeACasePoison) {
+  TestServer server;
+  const kbench::v1::Job job = server.MustSubmit(MatmulJob(2));
+  for (const char* boot : {"boot1", "boot2"}) {
+    FakeWorker worker(server, "w1", FakeDevice("cpu", "cpu"), boot);
+    const auto assign = worker.Assign();
+    ASSERT_TRUE(assign.has_value());
+    EXPECT_EQ(assign->id().case_index(), 0);
+  }
+  FakeWorker worker(server, "w1", FakeDevice("cpu", "cpu"), "boot3");
+  worker.RunOne();
+  const kbench::v1::Job failed = server.WaitFor(job.name(), JOB_STATE_FAILED);
+  EXPECT_EQ(failed.reason(), "POISON");
+  EXPECT_EQ(failed.cases(0).state(), JOB_STATE_FAILED);
+  EXPECT_EQ(failed.cases(1).state(), JOB_STATE_SUCCEEDED);
+}
+
+TEST(Workers, ASilentWorkersLeaseExpiresAndItsLateResultIsFencedOff) {
+  CoordinatorOptions options = TestServer::DefaultOptions();
+  options.scheduler.lease_seconds = 0.4;
+  TestServer server(options);
+  const kbench::v1::Job job = server.MustSubmit(MatmulJob());
+  FakeWorker silent(server, "w1", FakeDevice("cpu", "cpu"));
+  const auto first = silent.Assign();
+  ASSERT_TRUE(first.has_value());
+  server.WaitFor(job.name(), JOB_STATE_QUEUED);
+  FakeWorker other(server, "w2", FakeDevice("cpu2", "cpu"));
+  const auto second = other.Assign();
+  ASSERT_TRUE(second.has_value());
+  EXPECT_GT(second->id().epoch(), first->id().epoch());
+  silent.SendResult(FakeWorker::GoodResult(*first));
+  EXPECT_TRUE(silent.Ack()->stale());
+  other.SendResult(FakeWorker::GoodResult(*second));
+  EXPECT_FALSE(other.Ack()->stale());
+  const kbench::v1::Job done = server.WaitFor(job.name(), JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(done.cases(0).attempt(), 2);
+  EXPECT_EQ(done.cases(0).results(0).device(), "cpu2");
+}
+
+TEST(Workers, AHelloThatIsWrongIsRefused) {
+  TestServer server;
+  const struct {
+    const char* name;
+    const char* kind;
+  } bad[] = {{"", "cpu"}, {"two words", "cpu"}, {"gpu", "cuda"}, {"cpu", "cuda"}, {"x", "tpu"}};
+  for (const auto& device : bad) {
+    FakeWorker worker(server, "w1", FakeDevice(device.name, device.kind));
+    EXPECT_EQ(worker.End().code(), absl::StatusCode::kInvalidArgument) << device.name;
+  }
+  FakeWorker nameless(server, "", FakeDevice("cpu", "cpu"));
+  EXPECT_EQ(nameless.End().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Workers, ADrainEndsTheSessionsAndRefusesWork) {
+  TestServer server;
+  FakeWorker worker(server, "w1", FakeDevice("cpu", "cpu"));
+  ASSERT_TRUE(worker.Welcome().has_value());
+  server.server().Shutdown();
+  EXPECT_EQ(worker.End().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(server.Submit(MatmulJob()).status().code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace kbench::server
