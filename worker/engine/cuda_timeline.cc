@@ -116,12 +116,12 @@ TimelineFacts CudaTimeline::Facts() const {
   return facts;
 }
 
-// Lines that an earlier launch marked as persisting would survive the flush. Under MIG the limit may
-// be refused; then there are none.
+// Lines that an earlier launch marked as persisting would survive the flush. Under MIG the limit
+// may be refused; then there are none.
 TimelineError CudaTimeline::BeginBurst() {
   if (!persisting_l2_) return {};
-  for (const cudaError_t error : {cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0),
-                                  cudaCtxResetPersistingL2Cache()}) {
+  for (const cudaError_t error :
+       {cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), cudaCtxResetPersistingL2Cache()}) {
     EngineError failed = FromCuda(error, "resetting persisting L2");
     if (failed.code == KB_DEVICE_ERROR) return failed;
   }
