@@ -86,8 +86,9 @@ class Stack:
         process.log = path
         return process
 
-    def start_server(self, *more, wait=True):
-        server = self.daemon(BIN / "kbench-server", "--metrics-listen", "127.0.0.1:0", "--data-dir", self.data, *more)
+    def start_server(self, *more, wait=True, data=None):
+        server = self.daemon(BIN / "kbench-server", "--metrics-listen", "127.0.0.1:0", "--data-dir", data or self.data,
+                             *more)
         if wait:
             self.wait_until(lambda: self.listening(server), f"the server does not listen, see {server.log}", server)
         return server

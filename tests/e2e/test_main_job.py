@@ -54,7 +54,7 @@ def test_the_table(shared):
 
 
 def test_metrics_hold_the_same_numbers(shared):
-    # Default flush and precision: only such results feed the metrics. A busy machine may leave a row SUSPECT.
+    # Default flush and precision: only such results feed the metrics.
     ran = shared.submit("sum", "fp32", "64Ki", "--budget", "30s")
     assert ran.code in (0, 4), ran
     rows = {r["implementation"]: r for r in ok_rows(ran.results)}
@@ -63,22 +63,18 @@ def test_metrics_hold_the_same_numbers(shared):
         text = reply.read().decode()
     seen = {}
     for line in text.splitlines():
-        match = re.match(r"(kbench_\w*(?:result|time|seconds)\w*)\{(.*)\} (\S+)$", line)
-        if not match or 'kernel="sum"' not in match[2] or 'implementation="' not in match[2]:
+        match = re.match(r"(kbench_result_\w+)\{(.*)\} (\S+)$", line)
+        if not match:
             continue
         labels = dict(re.findall(r'(\w+)="([^"]*)"', match[2]))
-        labels.pop("quantile", None)
         assert set(labels) == LABELS, line
         seen.setdefault(labels["implementation"], []).append((match[1], labels, float(match[3])))
-    trusted = [r for r in rows.values() if r["verdict"] == "VERDICT_VALID"]
-    for row in trusted:
-        series = seen.get(row["implementation"], [])
-        values = [value for _, _, value in series]
-        assert any(abs(v - row["device_time"]["median"]) <= 1e-12 + 1e-9 * v for v in values), (row, series)
+    assert rows
+    for name, row in rows.items():
+        series = seen.get(name, [])
+        assert any(abs(value - row["device_time"]["median"]) <= 1e-9 * value for _, _, value in series), (row, series)
         labels = series[0][1]
         assert labels["dtype"] == "fp32" and labels["mode"] == "cold" and labels["device"] == row["device"]
-    if not trusted:
-        pytest.skip("the machine is too noisy for one VALID row now")
 
 
 def test_quick_results_do_not_feed_the_metrics(shared):
