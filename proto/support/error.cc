@@ -17,18 +17,20 @@ google::rpc::Status ToRpcStatus(absl::StatusCode code, const std::string& messag
                                 const ErrorDetails& details) {
   google::rpc::Status rpc;
   rpc.set_code(static_cast<int>(code));
-  rpc.set_message(message);
+  rpc.set_message(CutText(message, kMostErrorBytes));
   google::rpc::ErrorInfo info;
   info.set_domain(kDomain);
   info.set_reason(details.reason);
-  for (const auto& [key, value] : details.metadata) (*info.mutable_metadata())[key] = value;
+  for (const auto& [key, value] : details.metadata) {
+    (*info.mutable_metadata())[key] = CutText(value, kMostErrorBytes);
+  }
   rpc.add_details()->PackFrom(info);
   if (!details.violations.empty()) {
     google::rpc::BadRequest bad;
     for (const FieldViolation& violation : details.violations) {
       auto* out = bad.add_field_violations();
       out->set_field(violation.field);
-      out->set_description(violation.description);
+      out->set_description(CutText(violation.description, kMostErrorBytes));
     }
     rpc.add_details()->PackFrom(bad);
   }
@@ -62,7 +64,7 @@ std::size_t EditDistance(const std::string& a, const std::string& b) {
 
 absl::Status MakeError(absl::StatusCode code, const std::string& message,
                        const ErrorDetails& details) {
-  absl::Status status(code, message);
+  absl::Status status(code, CutText(message, kMostErrorBytes));
   status.SetPayload(kRpcStatusPayload,
                     absl::Cord(ToRpcStatus(code, message, details).SerializeAsString()));
   return status;
@@ -89,6 +91,14 @@ ErrorDetails DetailsOf(const absl::Status& status) {
     }
   }
   return details;
+}
+
+std::string CutText(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most - 3;
+  // Not in the middle of a character.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
 }
 
 std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }

@@ -2,6 +2,7 @@
 // the same error reads well in a log, on a terminal and over gRPC. Thread-compatible values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -25,12 +26,17 @@ struct ErrorDetails {
 };
 
 // A status with details attached (as a payload). `message` names what was wrong and what would be
-// right.
+// right. Texts above kMostErrorBytes are cut: they may quote what somebody sent.
 absl::Status MakeError(absl::StatusCode code, const std::string& message,
                        const ErrorDetails& details);
 
 // Details of a status made by MakeError or received over gRPC; empty reason when there are none.
 ErrorDetails DetailsOf(const absl::Status& status);
+
+// gRPC refuses more than 8 KiB of metadata in all, and an error's texts travel there twice.
+inline constexpr std::size_t kMostErrorBytes = 600;
+// At most `most` bytes of UTF-8, with "..." where something was cut.
+std::string CutText(const std::string& text, std::size_t most);
 
 std::string MessageOf(const absl::Status& status);
 

@@ -9,7 +9,7 @@ namespace kbench {
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  const std::string message = MessageOf(status);
+  const std::string message = CutText(MessageOf(status), kMostErrorBytes);
   auto payload = status.GetPayload(kRpcStatusPayload);
   if (!payload.has_value()) {
     // The rule is that every error carries an ErrorInfo, also one that came up from a library.

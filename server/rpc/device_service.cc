@@ -15,6 +15,7 @@ grpc::Status DeviceService::ListDevices(grpc::ServerContext*, const kbench::v1::
   for (kbench::v1::Device& device : coordinator_.Devices()) {
     *response->add_devices() = std::move(device);
   }
+  response->set_server_version(KBENCH_VERSION);
   return grpc::Status::OK;
 }
 

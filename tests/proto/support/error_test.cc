@@ -26,6 +26,12 @@ TEST(DetailsOf, IsEmptyForAPlainStatus) {
   EXPECT_TRUE(DetailsOf(absl::OkStatus()).reason.empty());
 }
 
+TEST(CutText, NeverInTheMiddleOfACharacter) {
+  EXPECT_EQ(CutText("short", 5), "short");
+  EXPECT_EQ(CutText("longer than that", 9), "longer...");
+  EXPECT_EQ(CutText("12345\u00e4\u00e4\u00e4", 9), "12345...");
+}
+
 TEST(NearestWords, BestFirst) {
   const std::vector<std::string> kernels = {"null", "copy", "sum", "softmax", "matmul"};
   EXPECT_EQ(NearestWords("matmull", kernels, 1), std::vector<std::string>{"matmul"});

@@ -25,5 +25,16 @@ TEST(RpcStatus, OkStaysOk) {
   EXPECT_TRUE(FromGrpc(grpc::Status::OK).ok());
 }
 
+TEST(RpcStatus, AQuotedTextOfAnyLengthFitsIntoTheMetadata) {
+  const std::string sent(5000, 'x');
+  const grpc::Status rpc =
+      ToGrpc(MakeError(absl::StatusCode::kInvalidArgument, "no kernel " + sent,
+                       {.reason = "UNKNOWN_KERNEL",
+                        .metadata = {{"nearest", sent}},
+                        .violations = {{"spec.cases[0].kernel", "no kernel " + sent}}}));
+  EXPECT_LT(rpc.error_message().size() + rpc.error_details().size() * 4 / 3, 6000U);
+  EXPECT_LT(ToGrpc(absl::NotFoundError(sent)).error_message().size(), 1000U);
+  EXPECT_EQ(MessageOf(FromGrpc(rpc)).rfind("no kernel xxx", 0), 0U);
+}
 }  // namespace
 }  // namespace kbench
