@@ -31,7 +31,7 @@ done < <(for file in "$folder"/bin/*; do ldd "$file"; done | sort -u)
 ln -sfn kbench-client "$folder/bin/kbench"
 cp "$(dirname "${BASH_SOURCE[0]}")/../LICENSE" "$folder/"
 rm -f "$out"
-XZ_OPT="-T0 -6" tar --sort=name --owner=0 --group=0 --numeric-owner -C "$(dirname "$folder")" -cJf "$out" "$(basename "$folder")"
+XZ_OPT=${XZ_OPT:--T0 -6} tar --sort=name --owner=0 --group=0 --numeric-owner -C "$(dirname "$folder")" -cJf "$out" "$(basename "$folder")"
 
 limit=$((40 * 1024 * 1024))
 size=$(stat -c %s "$out")
