@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "client/output/units.h"
 #include "client/output/words.h"
 
@@ -74,8 +76,12 @@ std::vector<std::string> ResultCells(const Result& result, bool with_speed_inter
 
 std::vector<std::string> CaseNotes(const CaseStatus& status) {
   std::vector<std::string> notes;
+  std::vector<std::string> advice;  // the same one for several rows is given once
   for (const Result& result : status.results()) {
     if (!HasNumber(result)) continue;
+    for (const std::string& text : VerdictAdvice(result)) {
+      if (std::find(advice.begin(), advice.end(), text) == advice.end()) advice.push_back(text);
+    }
     const std::string sentence = VerdictSentence(result);
     if (result.verdict() == kbench::v1::VERDICT_VALID) {
       if (!sentence.empty()) notes.push_back(result.implementation() + ": " + sentence);
@@ -84,8 +90,9 @@ std::vector<std::string> CaseNotes(const CaseStatus& status) {
     notes.push_back(fmt::format("{} {}: {}", result.implementation(), VerdictWord(result.verdict()),
                                 sentence.empty() ? "no reason was given" : sentence));
   }
+  for (const std::string& text : advice) notes.push_back(text + ".");
   if (status.attempt() > 1) {
-    notes.push_back(fmt::format("measured at attempt {}: the earlier ones were lost on the way",
+    notes.push_back(fmt::format("Measured at attempt {}: the earlier ones were lost on the way.",
                                 status.attempt()));
   }
   return notes;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "client/output/text_table.h"
@@ -72,12 +73,15 @@ std::string ProgressText(const JobView& view) {
     const bool here = view.progress() && view.progress()->case_index() == status.index();
     return CaseText(job, status) + ": " + (here ? PhaseText(*view.progress()) : "starting");
   }
-  if (IsFinal(job.state())) return "";
+  const bool waits = std::any_of(job.cases().begin(), job.cases().end(),
+                                 [](const CaseStatus& one) { return !IsFinal(one.state()); });
+  if (IsFinal(job.state()) || !waits) return "";
   return WaitText(job);
 }
 
 void ProgressLine::Show(const std::string& text) {
   if (!io_.err_is_terminal || text == shown_) return;
+  if (text.empty()) return Erase();
   // One column is left free: a full line would wrap on some terminals.
   const int width = io_.width > 20 ? io_.width - 1 : 79;
   io_.err << "\r\x1b[K" << Cut(text, static_cast<std::size_t>(width)) << std::flush;

@@ -20,6 +20,20 @@ std::string TrimRight(std::string line) {
   return line;
 }
 
+// "7.0 %" stays together.
+std::vector<std::string> Words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) {
+    if (word[0] == '%' && !words.empty()) {
+      words.back() += " " + word;
+    } else {
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
 std::vector<std::size_t> ColumnWidths(const TextTable& table) {
   std::vector<std::size_t> widths;
   for (const std::string& cell : table.header) widths.push_back(cell.size());
@@ -44,10 +58,9 @@ std::string Cut(const std::string& text, std::size_t width) {
 }
 
 std::string Wrap(const std::string& text, std::size_t width, std::size_t indent) {
-  std::istringstream words(text);
   std::string out;
   std::string line;
-  for (std::string word; words >> word;) {
+  for (const std::string& word : Words(text)) {
     if (!line.empty() && line.find_first_not_of(' ') != std::string::npos &&
         line.size() + 1 + word.size() > width) {
       out += line + "\n";

@@ -14,6 +14,7 @@ namespace {
 using kbench::v1::Result;
 
 constexpr double kDefaultTarget = 0.005;
+constexpr double kQuickTarget = 0.02;
 
 std::string WithoutPrefix(const std::string& name, const std::string& prefix) {
   return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
@@ -33,24 +34,27 @@ struct ReasonWords {
   const char* advice;
 };
 
-constexpr char kIdle[] = "the machine is noisy: run again when it is idle, or take --quick";
-constexpr char kCool[] = "let the device cool and run again";
+constexpr char kIdle[] = "The machine is noisy: run again when it is idle, or take --quick";
+constexpr char kCool[] = "Let the device cool and run again";
+constexpr char kMoreTime[] = "Give it more time with --budget, or take --quick";
+// Said only to those who did not take it.
+constexpr char kOrQuick[] = ", or take --quick";
 
 const ReasonWords* FindReason(const std::string& reason) {
   static const std::map<std::string, ReasonWords> words = {
       {"NOT_CONVERGED", {"the interval stayed wider than asked for", kIdle}},
-      {"FEW_ROUNDS",
-       {"too few rounds fitted into the time", "give it more with --budget, or take --quick"}},
+      {"FEW_ROUNDS", {"too few rounds fitted into the time", kMoreTime}},
       {"NOISY", {"the times scatter", kIdle}},
       {"DRIFTING", {"the times kept rising or falling", kIdle}},
       {"BIMODAL", {"the times fall into two groups", kIdle}},
       {"HOST_STALL", {"the host could not keep the device fed", kIdle}},
       {"MIGRATED", {"the measuring thread was moved between cores", kIdle}},
       {"CPU_STEAL", {"the hypervisor gave the processor to others", kIdle}},
-      {"FOREIGN_PROCESS", {"another program used the device", "run again when it is gone"}},
-      {"FASTER_THAN_PEAK", {"it is faster than the device can be", "do not use this number"}},
-      {"NOT_REVERIFIED",
-       {"there was no time to check the output again", "give it more with --budget"}},
+      {"FOREIGN_PROCESS",
+       {"another program used the device", "Run again when the other program is gone"}},
+      {"FASTER_THAN_PEAK",
+       {"it is faster than the device can be", "Do not use a number that is too good to be true"}},
+      {"NOT_REVERIFIED", {"there was no time to check the output again", kMoreTime}},
       {"THROTTLED_ROUNDS", {"the device was throttled", kCool}},
       {"THROTTLED_HW_THERMAL", {"the device was too hot", kCool}},
       {"THROTTLED_SW_THERMAL", {"the device was too hot", kCool}},
@@ -121,22 +125,28 @@ std::string OutcomeSentence(const Result& result) {
 }
 
 std::string VerdictSentence(const Result& result) {
-  const bool valid = result.verdict() == kbench::v1::VERDICT_VALID;
   // The worker's own sentence has the figures; it speaks of what makes a number not VALID.
-  std::string text = valid ? "" : result.message();
-  std::vector<std::string> advices;
+  if (result.verdict() != kbench::v1::VERDICT_VALID && !result.message().empty()) {
+    return result.message();
+  }
+  std::string text;
+  for (const std::string& reason : result.verdict_reasons()) {
+    text += (text.empty() ? "" : "; ") + Meaning(result, reason);
+  }
+  return text;
+}
+
+std::vector<std::string> VerdictAdvice(const Result& result) {
+  std::vector<std::string> advice;
+  const bool quick = result.policy().target_ratio() >= kQuickTarget;
   for (const std::string& reason : result.verdict_reasons()) {
     const ReasonWords* words = FindReason(reason);
-    if (valid || result.message().empty()) {
-      text += (text.empty() ? "" : "; ") + Meaning(result, reason);
-    }
     if (words == nullptr || words->advice[0] == '\0') continue;
-    if (std::find(advices.begin(), advices.end(), words->advice) == advices.end()) {
-      advices.emplace_back(words->advice);
-    }
+    std::string text = words->advice;
+    if (quick && text.ends_with(kOrQuick)) text.resize(text.size() - sizeof(kOrQuick) + 1);
+    if (std::find(advice.begin(), advice.end(), text) == advice.end()) advice.push_back(text);
   }
-  for (const std::string& advice : advices) text += (text.empty() ? "" : "; ") + advice;
-  return text;
+  return advice;
 }
 
 }  // namespace kbench::client

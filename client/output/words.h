@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kbench/v1/job.pb.h"
 #include "kbench/v1/result.pb.h"
@@ -16,8 +17,10 @@ kbench::v1::JobState ParseState(const std::string& word);
 
 // Why a row has no number, in one sentence: "one launch would take about 43 s, too long ..."
 std::string OutcomeSentence(const kbench::v1::Result& result);
-// Why the number may not be trusted and what to do about it, or what else is to be known of it;
-// empty when there is nothing to say.
+// Why the number may not be trusted, or what else is to be known of it; empty when there is nothing
+// to say.
 std::string VerdictSentence(const kbench::v1::Result& result);
+// What can be done about it: whole sentences without their full stop.
+std::vector<std::string> VerdictAdvice(const kbench::v1::Result& result);
 
 }  // namespace kbench::client

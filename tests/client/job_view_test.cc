@@ -73,12 +73,16 @@ TEST(ProgressTextTest, SaysWhereItStands) {
   EXPECT_EQ(ProgressText(view),
             "case 2/2 sum fp32 2Mi on cpu: measuring cpu/naive, round 3 of 60, +-0.80%, 19.00 us, "
             "2 s");
+  // All cases are done, the end of the job is not told yet: it does not wait.
+  view.Apply(Event("sequence: 6 case_changed { index: 0 state: JOB_STATE_SUCCEEDED }"));
+  view.Apply(Event("sequence: 7 case_changed { index: 1 state: JOB_STATE_SUCCEEDED }"));
+  EXPECT_EQ(ProgressText(view), "");
 }
 
 TEST(ProgressTextTest, SaysWhyItWaits) {
   JobView view;
-  view.Apply(
-      Event(R"(snapshot { name: "jobs/a" state: JOB_STATE_QUEUED reason: "DEVICE_OFFLINE" })"));
+  view.Apply(Event(R"(snapshot { name: "jobs/a" state: JOB_STATE_QUEUED reason: "DEVICE_OFFLINE"
+      cases { state: JOB_STATE_QUEUED } })"));
   EXPECT_EQ(ProgressText(view), "job a waits: its device is offline");
 }
 

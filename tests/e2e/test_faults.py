@@ -6,7 +6,7 @@ import pytest
 from stack import outcomes
 
 # A few seconds of measuring, so that there is a middle.
-LONG = ("sum", "fp32", "4Mi", "--precise", "--budget", "25s")
+LONG = ("sum", "fp32", "4Mi", "--precise", "--budget", "12s")
 
 
 def assert_one_result_set(stack, job, cases=1):
