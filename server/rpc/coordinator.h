@@ -125,8 +125,14 @@ class Coordinator {
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
 
   // coordinator_workers.cc
-  void OnHello(const std::shared_ptr<WorkerLink>& link, const kbench::v1::WorkerHello& hello)
+  // Links are closed outside the lock: an end may call back in.
+  using Closings = std::vector<std::pair<std::shared_ptr<WorkerLink>, absl::Status>>;
+  void HandleWorkerMessage(const std::shared_ptr<WorkerLink>& link,
+                           kbench::v1::WorkerMessage message, Closings& closings)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnHello(const std::shared_ptr<WorkerLink>& link, const kbench::v1::WorkerHello& hello,
+               Closings& closings) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PublishProgress(kbench::v1::AttemptProgress progress);
   void OnHeartbeat(const Session& session, const kbench::v1::Heartbeat& heartbeat)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnResult(const std::shared_ptr<WorkerLink>& link, const Session& session,

@@ -25,8 +25,9 @@ bool HasEnded(const Job& job) {
   return job.state() != JobState::JOB_STATE_QUEUED && job.state() != JobState::JOB_STATE_RUNNING;
 }
 
-std::shared_ptr<const JobEvent> SnapshotOf(const Job& job) {
+std::shared_ptr<const JobEvent> SnapshotOf(const Job& job, std::int64_t now_micros) {
   auto event = std::make_shared<JobEvent>();
+  *event->mutable_time() = ToTimestamp(now_micros);
   event->set_sequence(job.last_sequence());
   *event->mutable_snapshot() = job;
   return event;
@@ -34,6 +35,7 @@ std::shared_ptr<const JobEvent> SnapshotOf(const Job& job) {
 
 std::shared_ptr<const JobEvent> FinalOf(const Job& job) {
   auto event = std::make_shared<JobEvent>();
+  *event->mutable_time() = job.end_time();
   event->set_sequence(job.last_sequence());
   *event->mutable_final() = job;
   return event;
@@ -201,7 +203,7 @@ void Coordinator::StartWatch(const std::string& name, const std::shared_ptr<Watc
     watcher->Close(job.status());
     return;
   }
-  watcher->Deliver(SnapshotOf(*job));
+  watcher->Deliver(SnapshotOf(*job, clock_.WallMicros()));
   if (HasEnded(*job)) {
     watcher->Deliver(FinalOf(*job));
     watcher->Close(absl::OkStatus());

@@ -136,42 +136,50 @@ std::shared_ptr<WorkerLink> Coordinator::LinkOf(const std::string& worker_id) {
 }
 
 void Coordinator::OnWorkerMessage(const std::shared_ptr<WorkerLink>& link, WorkerMessage message) {
-  MutexLock lock(mutex_);
+  if (message.has_progress()) {
+    PublishProgress(std::move(*message.mutable_progress()));
+    return;
+  }
+  Closings closings;
+  {
+    MutexLock lock(mutex_);
+    HandleWorkerMessage(link, std::move(message), closings);
+  }
+  for (const auto& [closed, status] : closings) closed->Close(status);
+}
+
+void Coordinator::PublishProgress(kbench::v1::AttemptProgress progress) {
+  kbench::v1::JobEvent event;
+  *event.mutable_time() = ToTimestamp(clock_.WallMicros());
+  *event.mutable_progress() = std::move(*progress.mutable_progress());
+  event.mutable_progress()->set_case_index(progress.id().case_index());
+  hub_.PublishEphemeral(progress.id().job(), event);
+}
+
+void Coordinator::HandleWorkerMessage(const std::shared_ptr<WorkerLink>& link,
+                                      WorkerMessage message, Closings& closings) {
   if (const absl::Status serving = CheckServing(); !serving.ok()) {
-    link->Close(serving);
+    closings.emplace_back(link, serving);
     return;
   }
-  const auto session = sessions_.find(link);
-  if (message.has_hello()) {
-    if (session == sessions_.end()) {
-      OnHello(link, message.hello());
-    } else {
-      link->Close(Invalid("a second hello on one stream", "BAD_HELLO"));
-    }
-    return;
-  }
-  if (session == sessions_.end()) {
-    // Displaced or refused; its stream is ending.
-    link->Close(Invalid("the first message of a worker is its hello", "BAD_HELLO"));
-    return;
-  }
-  if (message.has_heartbeat()) {
-    OnHeartbeat(session->second, message.heartbeat());
+  const auto found = sessions_.find(link);
+  if (message.has_hello() != (found == sessions_.end())) {
+    // Also a session that was displaced or refused, whose stream is ending.
+    closings.emplace_back(link,
+                          Invalid("a worker says hello once, in its first message", "BAD_HELLO"));
+  } else if (message.has_hello()) {
+    OnHello(link, message.hello(), closings);
+  } else if (message.has_heartbeat()) {
+    OnHeartbeat(found->second, message.heartbeat());
   } else if (message.has_result()) {
-    const Session from = session->second;
-    OnResult(link, from, std::move(*message.mutable_result()));
-  } else if (message.has_progress()) {
-    kbench::v1::JobEvent event;
-    *event.mutable_time() = ToTimestamp(clock_.WallMicros());
-    *event.mutable_progress() = std::move(*message.mutable_progress()->mutable_progress());
-    event.mutable_progress()->set_case_index(message.progress().id().case_index());
-    hub_.PublishEphemeral(message.progress().id().job(), event);
+    OnResult(link, found->second, std::move(*message.mutable_result()));
   }
 }
 
-void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerHello& hello) {
+void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerHello& hello,
+                          Closings& closings) {
   if (const absl::Status status = CheckHello(hello); !status.ok()) {
-    link->Close(status);
+    closings.emplace_back(link, status);
     return;
   }
   const kbench::v1::Device& device = hello.device();
@@ -185,15 +193,16 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
   scheduler::HelloAnswer answer = scheduler_.WorkerHello(Now(), worker, ToHeldList(hello.held()));
   if (!answer.accepted) {
     spdlog::warn("worker {} refused: {}", hello.worker_id(), answer.refusal);
-    link->Close(MakeError(absl::StatusCode::kAlreadyExists, answer.refusal,
-                          {.reason = answer.refusal_reason}));
+    closings.emplace_back(link, MakeError(absl::StatusCode::kAlreadyExists, answer.refusal,
+                                          {.reason = answer.refusal_reason}));
     return;
   }
   if (const auto old = LinkOf(hello.worker_id())) {
     sessions_.erase(old);
-    old->Close(MakeError(absl::StatusCode::kAborted,
-                         "a newer session of worker " + hello.worker_id() + " took its place",
-                         {.reason = "DISPLACED"}));
+    closings.emplace_back(
+        old, MakeError(absl::StatusCode::kAborted,
+                       "a newer session of worker " + hello.worker_id() + " took its place",
+                       {.reason = "DISPLACED"}));
   }
   spdlog::info("worker {} offers device {} ({}, {} implementations)", hello.worker_id(),
                device.name(), device.model(), device.implementations_size());

@@ -127,8 +127,8 @@ void WatchStream::OnWriteDone(bool ok) {
 void WatchStream::OnCancel() { Close(absl::CancelledError("the watcher has gone")); }
 
 void WatchStream::OnDone() {
+  const std::shared_ptr<WatchStream> self = std::move(self_);
   on_done_(this);
-  self_.reset();
 }
 
 }  // namespace kbench::server

@@ -37,7 +37,7 @@ void WorkerStream::Send(CoordinatorMessage message) {
     }
     if (queue_.size() > kMostMessages) {
       queue_.clear();
-      closing_ = MakeError(absl::StatusCode::kAborted, "the worker does not read its messages",
+      closing_ = MakeError(absl::StatusCode::kUnavailable, "the worker does not read its messages",
                            {.reason = "SLOW_WORKER"});
     }
   }
@@ -98,8 +98,8 @@ void WorkerStream::OnWriteDone(bool ok) {
 void WorkerStream::OnCancel() { Close(absl::CancelledError("the worker has gone")); }
 
 void WorkerStream::OnDone() {
-  coordinator_.OnWorkerGone(self_);
-  self_.reset();
+  const std::shared_ptr<WorkerStream> self = std::move(self_);
+  coordinator_.OnWorkerGone(self);
 }
 
 grpc::ServerBidiReactor<WorkerMessage, CoordinatorMessage>* WorkerService::Connect(
