@@ -13,7 +13,7 @@ bool SameAttempt(const v1::AttemptId& a, const v1::AttemptId& b) {
 }
 
 Attempts::Attempts(AttemptRunner* runner, Spool* spool) : runner_(runner), spool_(spool) {
-  for (const auto& result : spool_->List()) spooled_.push_back(result.id());
+  for (const auto& result : spool_->List()) finished_.push_back(result.id());
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -50,7 +50,8 @@ void Attempts::Assign(const v1::Assign& assign) {
       *refused.mutable_id() = assign.id();
       refused.set_infra_error(draining_ ? "worker is shutting down"
                                         : "worker is busy with another case");
-      results_.push_back(std::move(refused));
+      results_.push_back(refused);
+      unspooled_.push_back(std::move(refused));
     } else {
       running_ = assign;
       taken_ = false;
@@ -72,9 +73,10 @@ void Attempts::Acknowledge(const v1::AttemptId& id) {
   {
     MutexLock lock(mutex_);
     const auto same = [&](const v1::AttemptId& other) { return SameAttempt(id, other); };
-    spooled_.erase(std::remove_if(spooled_.begin(), spooled_.end(), same), spooled_.end());
-    const auto queued = [&](const v1::AttemptResult& result) { return same(result.id()); };
-    results_.erase(std::remove_if(results_.begin(), results_.end(), queued), results_.end());
+    const auto answered = [&](const v1::AttemptResult& result) { return same(result.id()); };
+    std::erase_if(finished_, same);
+    std::erase_if(results_, answered);
+    std::erase_if(unspooled_, answered);
   }
   Wake();
 }
@@ -91,6 +93,7 @@ void Attempts::ResendAll() {
     MutexLock lock(mutex_);
     results_.assign(std::make_move_iterator(spooled.begin()),
                     std::make_move_iterator(spooled.end()));
+    results_.insert(results_.end(), unspooled_.begin(), unspooled_.end());
   }
   Wake();
 }
@@ -108,7 +111,7 @@ std::vector<v1::HeldAttempt> Attempts::Held() const {
     held.emplace_back();
     *held.back().mutable_id() = running_->id();
   }
-  for (const auto& id : spooled_) {
+  for (const auto& id : finished_) {
     held.emplace_back();
     *held.back().mutable_id() = id;
     held.back().set_finished(true);
@@ -123,7 +126,7 @@ bool Attempts::busy() const {
 
 bool Attempts::idle() const {
   MutexLock lock(mutex_);
-  return !running_ && spooled_.empty() && results_.empty();
+  return !running_ && finished_.empty() && results_.empty();
 }
 
 absl::Status Attempts::device() const {
@@ -185,12 +188,12 @@ void Attempts::RunOne(const v1::Assign& assign, const CancelToken& cancel) {
 }
 
 void Attempts::Finish(AttemptOutcome outcome, bool fenced) {
-  // Durable before it counts as finished: a crash between the two must not lose it.
-  if (!fenced) {
-    if (absl::Status status = spool_->Put(outcome.result); !status.ok()) {
-      spdlog::error("the result of {} is not spooled: {}", outcome.result.id().job(),
-                    std::string(status.message()));
-    }
+  // Durable before it counts as finished: a crash between the two must not lose it. A full disk
+  // must not either, while this process lives.
+  const absl::Status spooled = fenced ? absl::OkStatus() : spool_->Put(outcome.result);
+  if (!spooled.ok()) {
+    spdlog::error("the result of {} is not spooled: {}", outcome.result.id().job(),
+                  std::string(spooled.message()));
   }
   {
     MutexLock lock(mutex_);
@@ -199,7 +202,8 @@ void Attempts::Finish(AttemptOutcome outcome, bool fenced) {
     progress_.reset();
     device_ = outcome.device;
     if (!fenced) {
-      spooled_.push_back(outcome.result.id());
+      finished_.push_back(outcome.result.id());
+      if (!spooled.ok()) unspooled_.push_back(outcome.result);
       results_.push_back(std::move(outcome.result));
     }
   }

@@ -34,7 +34,7 @@ class Attempts {
   void Acknowledge(const v1::AttemptId& id);
   // Forgets an attempt that is fenced off.
   void Kill(const v1::AttemptId& id);
-  // Queues the results in the spool for sending again: all of them, for a fresh session.
+  // Queues everything unacknowledged for sending again, for a fresh session.
   void ResendAll();
   // Cancels the running attempt for the shutdown; later assignments are answered with infra errors.
   void Drain();
@@ -65,7 +65,9 @@ class Attempts {
   std::optional<v1::Assign> running_ ABSL_GUARDED_BY(mutex_);
   bool taken_ ABSL_GUARDED_BY(mutex_) = false;  // the case thread has seen running_
   std::shared_ptr<CancelToken> cancel_ ABSL_GUARDED_BY(mutex_);
-  std::vector<v1::AttemptId> spooled_ ABSL_GUARDED_BY(mutex_);
+  std::vector<v1::AttemptId> finished_ ABSL_GUARDED_BY(mutex_);
+  // Answers that lie only here: refusals, and results that the disk would not take.
+  std::vector<v1::AttemptResult> unspooled_ ABSL_GUARDED_BY(mutex_);
   std::deque<v1::AttemptResult> results_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::AttemptProgress> progress_ ABSL_GUARDED_BY(mutex_);
   absl::Status device_ ABSL_GUARDED_BY(mutex_) = absl::OkStatus();

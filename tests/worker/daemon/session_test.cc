@@ -216,6 +216,24 @@ TEST_F(SessionTest, ResultsAreSentAgainUntilAcknowledgedAlsoByTheNextProcess) {
   EXPECT_TRUE(spool_->List().empty());
 }
 
+TEST_F(SessionTest, AResultThatTheDiskRefusesIsSentAgainFromMemory) {
+  coordinator_->AcknowledgeResults(false);
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  std::filesystem::remove_all(dir_ + "/spool");  // stands for a full disk
+  runner_->Release();
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  coordinator_->Stop();
+  coordinator_->Forget();
+  coordinator_->AcknowledgeResults(true);
+  coordinator_->Start();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1)) << "after a reconnect";
+  EXPECT_EQ(LastResult().id().epoch(), 1);
+  coordinator_->Forget();
+  EXPECT_TRUE(WaitForHeld(0));
+}
+
 TEST_F(SessionTest, KillFencesTheRunningAttemptOff) {
   StartWorker();
   ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
