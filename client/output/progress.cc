@@ -27,6 +27,7 @@ std::string WaitText(const Job& job) {
   static const std::map<std::string, std::string> words = {
       {"NO_DEVICE", "no worker has such a device"},
       {"DEVICE_OFFLINE", "its device is offline"},
+      {"DEVICE_LACKS_KERNEL", "no device it may run on has an implementation for it"},
       {"DEVICE_NOT_READY", "its device is not ready"}};
   const auto known = words.find(job.reason());
   return known == words.end() ? text : text + ": " + known->second;

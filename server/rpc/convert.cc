@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "proto/support/clock.h"
+#include "server/rpc/selection.h"
 #include "server/store/store.h"
 
 namespace kbench::server {
@@ -54,6 +55,7 @@ scheduler::JobEntry ToJobEntry(const kbench::v1::Job& job, double created_at, st
   for (int i = 0; i < job.spec().cases_size(); ++i) {
     scheduler::Case item;
     item.ref = {job.name(), i};
+    item.need = NeedOf(job.spec().cases(i));
     entry.cases.push_back(std::move(item));
   }
   return entry;
@@ -66,6 +68,9 @@ std::string WaitMessage(const std::string& reason) {
   }
   if (reason == "DEVICE_OFFLINE") {
     return "its device is offline; the job runs when the device's worker comes back";
+  }
+  if (reason == "DEVICE_LACKS_KERNEL") {
+    return "no device it may run on has an implementation for it; see `kbench-client devices`";
   }
   if (reason == "DEVICE_NOT_READY") return "its device is not ready; see `kbench-client devices`";
   return "";

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "proto/support/error.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/selection.h"
 #include "spdlog/spdlog.h"
 
 namespace kbench::server {
@@ -48,10 +49,13 @@ absl::Status Coordinator::Start() {
 absl::Status Coordinator::Load() {
   KB_ASSIGN_OR_RETURN(store::Restored restored, store_.Restore());
   std::map<std::string, ActiveJob> active;
-  for (const scheduler::JobEntry& entry : restored.jobs) {
+  for (scheduler::JobEntry& entry : restored.jobs) {
     KB_ASSIGN_OR_RETURN(const kbench::v1::Job job, store_.GetJob(entry.name, false));
     active[entry.name] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()),
                           static_cast<double>(ToMicros(job.create_time())) * 1e-6};
+    for (scheduler::Case& item : entry.cases) {
+      item.need = NeedOf(job.spec().cases(item.ref.index));
+    }
   }
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
   MutexLock lock(mutex_);

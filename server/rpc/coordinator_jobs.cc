@@ -144,7 +144,7 @@ void Coordinator::Decorate(Job& job) {
   MutexLock lock(mutex_);
   job.set_queue_position(scheduler_.QueuePosition(job.name()));
   const std::string reason = scheduler_.WaitReason(Now(), job.name());
-  if (job.state() != JobState::JOB_STATE_QUEUED || reason.empty()) return;
+  if (reason.empty()) return;
   job.set_reason(reason);
   job.set_message(WaitMessage(reason));
 }

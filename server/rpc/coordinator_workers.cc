@@ -8,6 +8,7 @@
 #include "proto/support/ids.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/coordinator.h"
+#include "server/rpc/selection.h"
 #include "spdlog/spdlog.h"
 
 namespace kbench::server {
@@ -189,6 +190,7 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
   worker.device = device.name();
   worker.device_kind = device.kind();
   worker.device_key = DeviceKey(device);
+  worker.capabilities = CapabilitiesOf(device);
   worker.ready = device.state() != "WEDGED" && device.state() != "FAILED";
   scheduler::HelloAnswer answer = scheduler_.WorkerHello(Now(), worker, ToHeldList(hello.held()));
   if (!answer.accepted) {

@@ -74,13 +74,10 @@ std::string DeviceRegistry::Resolve(const std::string& selector) const {
 }
 
 std::vector<const Device*> DeviceRegistry::Matching(const std::string& selector) const {
-  const bool has_gpu = std::any_of(devices_.begin(), devices_.end(),
-                                   [](const auto& d) { return d.second.kind() == "cuda"; });
   std::vector<const Device*> matching;
   for (const auto& [name, device] : devices_) {
     const bool by_kind = (selector == "gpu" && device.kind() == "cuda") ||
-                         (selector == "cpu" && device.kind() == "cpu") ||
-                         (selector.empty() && (device.kind() == "cuda" || !has_gpu));
+                         (selector == "cpu" && device.kind() == "cpu") || selector.empty();
     if (selector == name || by_kind) matching.push_back(&device);
   }
   return matching;

@@ -30,8 +30,7 @@ class DeviceRegistry {
 
   // The stable name for a UUID; any other selector unchanged.
   std::string Resolve(const std::string& selector) const;
-  // Devices a selector (a resolved one) may run on: by name, by kind ("gpu", "cpu"), or for the
-  // empty one the GPUs where there are any, else all.
+  // Devices a selector (a resolved one) names: by name, by kind ("gpu", "cpu"); the empty one: all.
   std::vector<const kbench::v1::Device*> Matching(const std::string& selector) const;
 
  private:

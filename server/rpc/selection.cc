@@ -1,7 +1,6 @@
 #include "server/rpc/selection.h"
 
 #include <algorithm>
-#include <set>
 
 #include "kernels/catalog/catalog.h"
 
@@ -106,6 +105,18 @@ Selection SelectImplementations(const std::vector<std::string>& names, const Dev
   SortInDeviceOrder(device, selection.requested);
   selection.baseline = ChooseBaseline(able, selection.implementations, spec.kernel());
   return selection;
+}
+
+std::string NeedOf(const CaseSpec& spec) { return spec.kernel() + "/" + spec.dtype(); }
+
+std::set<std::string> CapabilitiesOf(const Device& device) {
+  std::set<std::string> capabilities;
+  for (const ImplementationInfo& implementation : device.implementations()) {
+    for (const std::string& dtype : implementation.dtypes()) {
+      capabilities.insert(implementation.kernel() + "/" + dtype);
+    }
+  }
+  return capabilities;
 }
 
 std::vector<std::string> KnownImplementationWords(const std::vector<const Device*>& devices) {

@@ -1,6 +1,7 @@
 // Which implementations of a device run for a case. Pure functions.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct Selection {
 // for.
 Selection SelectImplementations(const std::vector<std::string>& names,
                                 const kbench::v1::Device& device, const kbench::v1::CaseSpec& spec);
+
+// What a worker must offer to run a case, and what a device's worker offers: the words of
+// scheduler::Case::need and scheduler::WorkerEntry::capabilities.
+std::string NeedOf(const kbench::v1::CaseSpec& spec);
+std::set<std::string> CapabilitiesOf(const kbench::v1::Device& device);
 
 // Names and families that devices offer, for "did you mean".
 std::vector<std::string> KnownImplementationWords(

@@ -38,6 +38,12 @@ std::string NamesOf(const std::vector<const Device*>& devices) {
   return Join(names);
 }
 
+// "device gpu0 has", "devices gpu0, gpu1 have".
+std::string DevicesHave(const std::vector<const Device*>& devices) {
+  return (devices.size() == 1 ? "device " : "devices ") + NamesOf(devices) +
+         (devices.size() == 1 ? " has" : " have");
+}
+
 absl::Status CheckDevice(const std::string& selector, const ValidateContext& context) {
   if (selector.empty() || !context.devices->Matching(selector).empty()) return absl::OkStatus();
   const std::vector<std::string> known = context.devices->Names();
@@ -68,12 +74,38 @@ absl::Status CheckImplementations(const JobSpec& spec, const std::vector<const D
     const bool found = std::find(known.begin(), known.end(), word) != known.end();
     if (devices.empty() || word == "all" || found) continue;
     const std::string nearest = Join(NearestWords(word, known));
-    return FieldError(field, "UNKNOWN_IMPLEMENTATION",
-                      fmt::format("device {} has no implementation {}; nearest: {}",
-                                  NamesOf(devices), word, nearest),
-                      nearest);
+    return FieldError(
+        field, "UNKNOWN_IMPLEMENTATION",
+        fmt::format("{} no implementation {}; nearest: {}", DevicesHave(devices), word, nearest),
+        nearest);
   }
   return absl::OkStatus();
+}
+
+void KeepWhere(std::vector<const Device*>& devices, bool (*holds)(const Device&)) {
+  std::vector<const Device*> kept;
+  for (const Device* device : devices) {
+    if (holds(*device)) kept.push_back(device);
+  }
+  if (!kept.empty()) devices = std::move(kept);
+}
+
+// Where a case will run, as the scheduler will choose: devices that can run it before those that
+// cannot, then, without a selector, GPUs, then those that are there.
+std::vector<const Device*> Candidates(const std::string& selector, const CaseSpec& spec,
+                                      const DeviceRegistry& registry) {
+  std::vector<const Device*> devices;
+  const std::vector<const Device*> named = registry.Matching(selector);
+  for (const Device* device : named) {
+    if (CapabilitiesOf(*device).count(NeedOf(spec)) > 0) devices.push_back(device);
+  }
+  const bool able = !devices.empty();
+  if (!able) devices = named;
+  if (able && selector.empty()) {
+    KeepWhere(devices, [](const Device& device) { return device.kind() == "cuda"; });
+  }
+  KeepWhere(devices, [](const Device& device) { return device.state() != "OFFLINE"; });
+  return devices;
 }
 
 // What the devices can do, where they are known.
@@ -84,12 +116,12 @@ absl::Status CheckCaseOnDevices(int index, const Problem& problem, const std::st
   if (dtypes.empty()) {
     return FieldError(
         CaseField(index, "kernel"), "NO_IMPLEMENTATION",
-        fmt::format("device {} has no implementation of {}", NamesOf(devices), problem.kernel));
+        fmt::format("{} no implementation of {}", DevicesHave(devices), problem.kernel));
   }
   if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) {
     return FieldError(CaseField(index, "dtype"), "UNSUPPORTED_DTYPE",
-                      fmt::format("device {} has no implementation of {} for {}; it has {}",
-                                  NamesOf(devices), problem.kernel, dtype, Join(dtypes)),
+                      fmt::format("{} no implementation of {} for {}, only for {}",
+                                  DevicesHave(devices), problem.kernel, dtype, Join(dtypes)),
                       Join(NearestWords(dtype, dtypes)));
   }
   const std::int64_t available = devices.front()->memory_bytes();
@@ -196,11 +228,16 @@ absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
   JobSpec spec = request.spec();
   spec.set_device(context.devices->Resolve(spec.device()));
   KB_RETURN_IF_ERROR(CheckDevice(spec.device(), context));
-  const std::vector<const Device*> devices = context.devices->Matching(spec.device());
+  std::vector<const Device*> all;  // of any case
   for (int i = 0; i < spec.cases_size(); ++i) {
+    const std::vector<const Device*> devices =
+        Candidates(spec.device(), spec.cases(i), *context.devices);
+    for (const Device* device : devices) {
+      if (std::find(all.begin(), all.end(), device) == all.end()) all.push_back(device);
+    }
     KB_RETURN_IF_ERROR(ResolveCase(i, devices, *spec.mutable_cases(i)));
   }
-  KB_RETURN_IF_ERROR(CheckImplementations(spec, devices));
+  KB_RETURN_IF_ERROR(CheckImplementations(spec, all));
   return spec;
 }
 

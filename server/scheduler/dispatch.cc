@@ -5,14 +5,33 @@
 
 namespace kbench::scheduler {
 
-bool Scheduler::Matches(const std::string& selector, const WorkerEntry& worker) const {
-  if (selector == worker.device) return true;
-  if (selector == "gpu") return worker.device_kind == "cuda";
-  if (selector == "cpu") return worker.device_kind == "cpu";
-  if (!selector.empty()) return false;
-  if (worker.device_kind == "cuda") return true;
-  return std::none_of(workers_.begin(), workers_.end(),
-                      [](const auto& other) { return other.second.entry.device_kind == "cuda"; });
+bool Scheduler::Named(const std::string& selector, const WorkerEntry& worker) {
+  return selector.empty() || selector == worker.device ||
+         (selector == "gpu" && worker.device_kind == "cuda") ||
+         (selector == "cpu" && worker.device_kind == "cpu");
+}
+
+bool Scheduler::Able(const std::string& need, const WorkerEntry& worker) {
+  return need.empty() || worker.capabilities.count(need) > 0;
+}
+
+bool Scheduler::Matches(const std::string& selector, const std::string& need,
+                        const WorkerEntry& worker) const {
+  if (!Named(selector, worker) || !Able(need, worker)) return false;
+  if (!selector.empty() || worker.device_kind == "cuda") return true;
+  return std::none_of(workers_.begin(), workers_.end(), [&](const auto& other) {
+    return other.second.entry.device_kind == "cuda" && Able(need, other.second.entry);
+  });
+}
+
+bool Scheduler::MatchesSome(const JobState& job, const WorkerEntry& worker) const {
+  const std::string* last = nullptr;  // the cases of a sweep mostly need the same
+  for (const Case& item : job.entry.cases) {
+    if (IsFinal(item.state) || (last != nullptr && item.need == *last)) continue;
+    if (Matches(job.entry.device, item.need, worker)) return true;
+    last = &item.need;
+  }
+  return false;
 }
 
 bool Scheduler::Assignable(const WorkerState& worker, double now) const {
@@ -27,18 +46,30 @@ bool Scheduler::Assignable(const WorkerState& worker, double now) const {
   });
 }
 
-bool Scheduler::MayTake(const JobState& job, const WorkerState& worker, double now) const {
-  if (!Matches(job.entry.device, worker.entry)) return false;
+bool Scheduler::MayTake(const JobState& job, const Case& item, const WorkerState& worker,
+                        double now) const {
+  if (!Matches(job.entry.device, item.need, worker.entry)) return false;
   if (job.pinned_device.empty() || job.pinned_device == worker.entry.device) return true;
   return std::none_of(workers_.begin(), workers_.end(), [&](const auto& other) {
     const WorkerEntry& pinned = other.second.entry;
     return pinned.device == job.pinned_device && Live(other.second, now) && pinned.ready &&
-           !pinned.draining && Matches(job.entry.device, pinned);
+           !pinned.draining && Matches(job.entry.device, item.need, pinned);
   });
 }
 
-void Scheduler::StartCase(double now, JobState& job, WorkerState& worker, Effects& effects) {
-  const int index = *job.queued.begin();
+int Scheduler::NextFor(const JobState& job, const WorkerState& worker, double now) const {
+  const std::string* refused = nullptr;
+  for (const int index : job.queued) {
+    const Case& item = job.entry.cases[static_cast<std::size_t>(index)];
+    if (refused != nullptr && item.need == *refused) continue;
+    if (MayTake(job, item, worker, now)) return index;
+    refused = &item.need;
+  }
+  return -1;
+}
+
+void Scheduler::StartCase(double now, JobState& job, int index, WorkerState& worker,
+                          Effects& effects) {
   Case& item = job.entry.cases[static_cast<std::size_t>(index)];
   job.queued.erase(index);
   if (job.queued.empty()) line_.erase(KeyOf(job.entry));
@@ -49,6 +80,7 @@ void Scheduler::StartCase(double now, JobState& job, WorkerState& worker, Effect
   item.device = worker.entry.device;
   item.worker = worker.entry.worker_id;
   item.started_at = now;
+  item.finished_since = 0;
   ++item.attempts;
   item.open_epoch = next_epoch_++;
   item.lease = Lease{worker.entry.worker_id, worker.entry.boot_id,         item.attempts,
@@ -64,11 +96,13 @@ void Scheduler::Dispatch(double now, Effects& effects) {
   for (auto& [id, worker] : workers_) {
     if (line_.empty()) return;
     if (!Assignable(worker, now)) continue;
-    const auto next =
-        std::find_if(line_.begin(), line_.end(), [&, w = &worker](const LineKey& key) {
-          return MayTake(jobs_.at(std::get<2>(key)), *w, now);
-        });
-    if (next != line_.end()) StartCase(now, jobs_.at(std::get<2>(*next)), worker, effects);
+    for (const LineKey& key : line_) {
+      JobState& job = jobs_.at(std::get<2>(key));
+      const int index = NextFor(job, worker, now);
+      if (index < 0) continue;
+      StartCase(now, job, index, worker, effects);
+      break;  // the line has changed
+    }
   }
 }
 

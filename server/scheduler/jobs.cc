@@ -96,6 +96,8 @@ Effects Scheduler::CancelJob(double now, const std::string& job) {
     } else if (item.state == State::kRunning && item.lease) {
       effects.cancels.push_back(
           {item.lease->worker_id, item.ref, item.lease->attempt, item.lease->epoch});
+      // Nothing runs any more: the next tick ends it, unless the result comes first.
+      if (item.finished_since > 0) item.lease->expires_at = now;
     }
   }
   Settle(now, job, effects);

@@ -59,13 +59,20 @@ void Scheduler::RetryOrFail(double now, Case& item, const std::string& message, 
 
 void Scheduler::LoseLease(double now, Case& item, Loss loss, Effects& effects) {
   const std::string worker = item.lease->worker_id;
+  const bool cancelled = jobs_.at(item.ref.job).entry.cancel_requested;
   DropLease(item);
+  if (loss == Loss::kExpired && cancelled && item.finished_since > 0) {
+    EndCase(now, item, State::kCancelled, "CANCELLED", "cancelled while it ran", effects);
+    return;
+  }
   ++item.infra_failures;
   std::string message;
   switch (loss) {
     case Loss::kExpired:
       ++effects.expired_leases;
-      message = "worker " + worker + " stopped answering";
+      message = item.finished_since > 0
+                    ? "worker " + worker + " finished the attempt and did not send its result"
+                    : "worker " + worker + " stopped answering";
       break;
     case Loss::kLost:
       item.open_epoch = 0;
@@ -78,6 +85,10 @@ void Scheduler::LoseLease(double now, Case& item, Loss loss, Effects& effects) {
       break;
   }
   RetryOrFail(now, item, message, effects);
+}
+
+double Scheduler::ResultDue(const Case& item) const {
+  return item.finished_since + options_.finished_leases * options_.lease_seconds;
 }
 
 void Scheduler::Adopt(double now, const WorkerEntry& worker, Case& item, const Held& held,
@@ -100,6 +111,11 @@ void Scheduler::Adopt(double now, const WorkerEntry& worker, Case& item, const H
   item.lease->attempt = held.attempt;
   item.lease->epoch = held.epoch;
   item.lease->expires_at = now + options_.lease_seconds;
+  if (held.finished) {
+    // What has been cancelled waits for no result.
+    const bool cancelled = jobs_.at(item.ref.job).entry.cancel_requested;
+    item.lease->expires_at = cancelled ? now : std::min(item.lease->expires_at, ResultDue(item));
+  }
   item.lease->confirmed = true;
   if (unchanged) return;
   effects.cases.push_back({item});

@@ -15,10 +15,10 @@ std::optional<double> Scheduler::NextDeadline() const {
   return next;
 }
 
-bool Scheduler::Compete(const std::string& a, const std::string& b) const {
-  if (a == b) return true;
+bool Scheduler::Compete(const JobState& a, const JobState& b) const {
+  if (&a == &b || a.entry.device == b.entry.device) return true;
   return std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
-    return Matches(a, worker.second.entry) && Matches(b, worker.second.entry);
+    return MatchesSome(a, worker.second.entry) && MatchesSome(b, worker.second.entry);
   });
 }
 
@@ -28,12 +28,12 @@ int Scheduler::QueuePosition(const std::string& job) const {
   const JobEntry& entry = found->second.entry;
   std::size_t ahead = 0;
   for (const auto& [epoch, ref] : leases_) {
-    if (Compete(entry.device, jobs_.at(ref.job).entry.device)) ++ahead;
+    if (Compete(found->second, jobs_.at(ref.job))) ++ahead;
   }
   for (const LineKey& key : line_) {
     if (key == KeyOf(entry)) break;
     const JobState& other = jobs_.at(std::get<2>(key));
-    if (Compete(entry.device, other.entry.device)) ahead += other.queued.size();
+    if (Compete(found->second, other)) ahead += other.queued.size();
   }
   return static_cast<int>(ahead);
 }
@@ -41,17 +41,22 @@ int Scheduler::QueuePosition(const std::string& job) const {
 std::string Scheduler::WaitReason(double now, const std::string& job) const {
   const auto found = jobs_.find(job);
   if (found == jobs_.end() || found->second.queued.empty()) return "";
+  const JobState& state = found->second;
+  if (state.open > static_cast<int>(state.queued.size())) return "";  // one of its cases runs
   bool known = false;
+  bool able = false;
   bool live = false;
   for (const auto& [id, worker] : workers_) {
-    if (!Matches(found->second.entry.device, worker.entry)) continue;
-    known = true;
+    known = known || Named(state.entry.device, worker.entry);
+    if (!MatchesSome(state, worker.entry)) continue;
+    able = true;
     if (!Live(worker, now)) continue;
     live = true;
     if (worker.entry.ready && !worker.entry.draining) return "";
   }
   if (live) return "DEVICE_NOT_READY";
-  return known ? "DEVICE_OFFLINE" : "NO_DEVICE";
+  if (able) return "DEVICE_OFFLINE";
+  return known ? "DEVICE_LACKS_KERNEL" : "NO_DEVICE";
 }
 
 const JobEntry* Scheduler::FindJob(const std::string& job) const {

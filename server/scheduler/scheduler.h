@@ -5,8 +5,8 @@
 // restart (Restore).
 //
 // Policy of this version: per device the highest priority first, then first come, first served; one
-// case at a time on a device. A job that names no single device stays on the one it started on
-// while that one's worker lives, so that its numbers compare.
+// case at a time on a device, and only one that its worker can run. A job that names no single
+// device stays on the one it started on while that one's worker lives, so that its numbers compare.
 //
 // `now` is in seconds on a clock that never goes back and means the same after a restart.
 #pragma once
@@ -39,7 +39,8 @@ class Scheduler {
   // at once; with a new boot that counts as the death of the worker.
   HelloAnswer WorkerHello(double now, const WorkerEntry& worker, const std::vector<Held>& held);
   // Renews the leases the worker names; a lease it has named before and names no longer is lost.
-  // A heartbeat of another boot than the last hello's is ignored.
+  // One it names as finished is renewed for a bounded time: its result must come. A heartbeat of
+  // another boot than the last hello's is ignored.
   Effects WorkerHeartbeat(double now, const std::string& worker_id, const std::string& boot_id,
                           bool ready, bool draining, const std::vector<Held>& held);
   // The stream broke. Leases live on until they expire or the worker comes back.
@@ -60,7 +61,7 @@ class Scheduler {
   // it runs itself or is unknown.
   int QueuePosition(const std::string& job) const;
   // Why a queued job waits: "" (its turn comes), NO_DEVICE (no worker has ever offered it),
-  // DEVICE_OFFLINE, DEVICE_NOT_READY.
+  // DEVICE_LACKS_KERNEL (none of those it may run on can), DEVICE_OFFLINE, DEVICE_NOT_READY.
   std::string WaitReason(double now, const std::string& job) const;
   const JobEntry* FindJob(const std::string& job) const;  // until it has ended
   std::vector<std::string> ActiveJobs() const;
@@ -91,15 +92,22 @@ class Scheduler {
   static LineKey KeyOf(const JobEntry& job);
   bool Live(const WorkerState& worker, double now) const;
   bool Assignable(const WorkerState& worker, double now) const;
-  bool Matches(const std::string& selector, const WorkerEntry& worker) const;
-  bool MayTake(const JobState& job, const WorkerState& worker, double now) const;
-  bool Compete(const std::string& a, const std::string& b) const;
+  static bool Named(const std::string& selector, const WorkerEntry& worker);
+  static bool Able(const std::string& need, const WorkerEntry& worker);
+  // The worker is one the case may run on, and can run it.
+  bool Matches(const std::string& selector, const std::string& need,
+               const WorkerEntry& worker) const;
+  bool MatchesSome(const JobState& job, const WorkerEntry& worker) const;
+  bool MayTake(const JobState& job, const Case& item, const WorkerState& worker, double now) const;
+  // The first queued case of the job that the worker may take; -1: none.
+  int NextFor(const JobState& job, const WorkerState& worker, double now) const;
+  bool Compete(const JobState& a, const JobState& b) const;
   Case* FindCase(const CaseRef& ref);
   // The case whose newest attempt this is, or nullptr when it is fenced off, another worker's, or
   // has ended.
   Case* OpenCase(const std::string& worker_id, const Held& held);
 
-  void StartCase(double now, JobState& job, WorkerState& worker, Effects& effects);
+  void StartCase(double now, JobState& job, int index, WorkerState& worker, Effects& effects);
   void Dispatch(double now, Effects& effects);
   void LoseLease(double now, Case& item, Loss loss, Effects& effects);
   void RetryOrFail(double now, Case& item, const std::string& message, Effects& effects);
@@ -107,6 +115,8 @@ class Scheduler {
                const std::string& message, Effects& effects);
   void Requeue(Case& item, Effects& effects);
   void DropLease(Case& item);
+  // Until when an attempt is kept that is finished and whose result has not come.
+  double ResultDue(const Case& item) const;
   void Adopt(double now, const WorkerEntry& worker, Case& item, const Held& held, Effects& effects);
   // Brings the state of the job in line with its cases; forgets it when it has ended.
   void Settle(double now, const std::string& job, Effects& effects);

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,12 @@ struct Case {
   double started_at = 0;  // of the newest attempt, seconds on the caller's clock; 0: never
   double ended_at = 0;    // 0 while not final
   std::optional<Lease> lease;
+  // What a worker must have to run it (WorkerEntry::capabilities); empty: any can. Follows from the
+  // job's spec.
+  std::string need;
+  // When its worker first said that the newest attempt is finished and its result not sent yet; 0:
+  // never. Not durable.
+  double finished_since = 0;
 };
 
 struct JobEntry {
@@ -71,9 +78,10 @@ struct JobEntry {
 struct WorkerEntry {
   std::string worker_id;
   std::string boot_id;
-  std::string device;       // stable name
-  std::string device_kind;  // cpu, cuda
-  std::string device_key;   // host and hardware: two live workers must not share it
+  std::string device;                  // stable name
+  std::string device_kind;             // cpu, cuda
+  std::string device_key;              // host and hardware: two live workers must not share it
+  std::set<std::string> capabilities;  // see Case::need
   bool ready = true;
   bool draining = false;
 };
@@ -130,6 +138,8 @@ struct Effects {
 struct Options {
   double lease_seconds = 20;
   double restore_grace_seconds = 20;  // how long after a restart a leased case waits for its worker
+  // How many lease durations an attempt is kept whose worker has its result and does not send it.
+  double finished_leases = 3;
   int max_attempts = 3;
   int poison_deaths = 2;
 };

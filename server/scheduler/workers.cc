@@ -32,6 +32,9 @@ HeldAction Scheduler::JudgeHeld(double now, const WorkerEntry& worker, const Hel
                                 Effects& effects) {
   Case* item = OpenCase(worker.worker_id, held);
   if (item == nullptr) return HeldAction::kKill;
+  if (held.finished && item->finished_since == 0) item->finished_since = now;
+  // It may still send the result, but holds nothing up any more.
+  if (held.finished && !item->lease && now >= ResultDue(*item)) return HeldAction::kResend;
   // Taken up again only when the device has no other attempt by now.
   const bool other_lease = std::any_of(leases_.begin(), leases_.end(), [&](const auto& lease) {
     return lease.first != held.epoch && FindCase(lease.second)->device == worker.device;

@@ -14,6 +14,45 @@ namespace {
 using kbench::v1::Job;
 using namespace kbench::v1;  // NOLINT: the states and outcomes
 
+// Only matmul, as a GPU might offer it.
+kbench::v1::Device WithOnly(kbench::v1::Device device, const std::string& kernel) {
+  const auto all = device.implementations();
+  device.clear_implementations();
+  for (const auto& implementation : all) {
+    if (implementation.kernel() == kernel) *device.add_implementations() = implementation;
+  }
+  return device;
+}
+
+SubmitJobRequest SumJob(const std::string& device) {
+  SubmitJobRequest request = MatmulJob(1, device);
+  request.mutable_spec()->mutable_cases(0)->set_kernel("sum");
+  return request;
+}
+
+TEST(Jobs, RunOnADeviceThatHasTheKernel) {
+  TestServer server;
+  FakeWorker gpu0(server, "w0", WithOnly(FakeDevice("gpu0", "cuda"), "matmul"));
+  FakeWorker gpu1(server, "w1", FakeDevice("gpu1", "cuda"));
+  ASSERT_TRUE(gpu0.Welcome() && gpu1.Welcome());
+  const Job job = server.MustSubmit(SumJob("gpu"));
+  gpu1.RunOne();
+  EXPECT_EQ(server.WaitFor(job.name(), kbench::v1::JOB_STATE_SUCCEEDED).cases(0).device(), "gpu1");
+}
+
+TEST(Jobs, WithoutADeviceTheCpuRunsWhatNoGpuHas) {
+  TestServer server;
+  FakeWorker cpu(server, "w-cpu", FakeDevice("cpu", "cpu"));
+  FakeWorker gpu0(server, "w0", WithOnly(FakeDevice("gpu0", "cuda"), "matmul"));
+  ASSERT_TRUE(cpu.Welcome() && gpu0.Welcome());
+  const auto refused = server.Submit(SumJob("gpu"));
+  EXPECT_EQ(MessageOf(refused.status()), "device gpu0 has no implementation of sum");
+  gpu0.Disconnect();
+  const Job job = server.MustSubmit(SumJob(""));
+  cpu.RunOne();
+  server.WaitFor(job.name(), kbench::v1::JOB_STATE_SUCCEEDED);
+}
+
 TEST(Jobs, AJobRunsAndItsResultsComeBack) {
   TestServer server;
   FakeWorker worker(server, "w1", FakeDevice("cpu", "cpu"));

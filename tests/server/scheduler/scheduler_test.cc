@@ -340,6 +340,99 @@ TEST_F(SchedulerTest, PositionsCountWhatRunsFirstOnTheSameDevice) {
   EXPECT_EQ(world_.scheduler().WaitReason(world_.now(), "jobs/c"), "NO_DEVICE");
 }
 
+TEST_F(SchedulerTest, ACaseGoesToADeviceThatCanRunItOnly) {
+  WorkerEntry gpu1 = world_.Worker("w-gpu1", "boot1", "gpu1", "cuda");
+  gpu_.capabilities = {"sum/fp32"};
+  gpu1.capabilities = {"matmul/fp32"};
+  world_.Hello(gpu_);
+  world_.AddNeeding("jobs/a", {"matmul/fp32", "sum/fp32", "matmul/fp16"}, "gpu");
+  EXPECT_EQ(OneAssign().ref.index, 1) << "gpu0 skips what it cannot run";
+  EXPECT_EQ(world_.CaseOf("jobs/a", 1).device, "gpu0");
+  world_.Hello(gpu1);
+  EXPECT_EQ(OneAssign().ref.index, 0) << "its pinned device cannot run it";
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).device, "gpu1");
+  world_.Pass(5);
+  EXPECT_EQ(world_.CaseOf("jobs/a", 2).state, State::kQueued);
+}
+
+TEST_F(SchedulerTest, ACaseNobodyCanRunWaitsForOneWhoCan) {
+  gpu_.capabilities = {"sum/fp32"};
+  world_.Hello(gpu_);
+  world_.AddNeeding("jobs/a", {"matmul/fp32"}, "gpu");
+  EXPECT_TRUE(world_.TakeAssigns().empty());
+  EXPECT_EQ(world_.scheduler().WaitReason(world_.now(), "jobs/a"), "DEVICE_LACKS_KERNEL");
+  gpu_.capabilities = {"sum/fp32", "matmul/fp32"};
+  gpu_.boot_id = "boot2";
+  world_.Hello(gpu_);
+  OneAssign();
+}
+
+TEST_F(SchedulerTest, WithoutADeviceTheCpuRunsWhatNoGpuCan) {
+  gpu_.capabilities = {"matmul/fp32"};
+  cpu_.capabilities = {"matmul/fp32", "sum/fp32"};
+  world_.Hello(gpu_);
+  world_.Apply(world_.scheduler().WorkerGone(world_.now(), "w-gpu", "boot1"));
+  world_.Hello(cpu_);
+  world_.AddNeeding("jobs/a", {"matmul/fp32"}, "");
+  EXPECT_TRUE(world_.TakeAssigns().empty()) << "the GPU may come back";
+  EXPECT_EQ(world_.scheduler().WaitReason(world_.now(), "jobs/a"), "DEVICE_OFFLINE");
+  world_.AddNeeding("jobs/b", {"sum/fp32"}, "");
+  EXPECT_EQ(OneAssign().ref.job, "jobs/b");
+}
+
+TEST_F(SchedulerTest, AFinishedAttemptWaitsForItsResultForABoundedTime) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  const AssignTo assign = OneAssign();
+  const auto beat = [&](double seconds) {
+    for (double t = 0; t < seconds; t += 5) {
+      world_.Pass(5);
+      world_.Beat(cpu_, {HeldOf(assign, true)});
+    }
+  };
+  world_.Beat(cpu_, {HeldOf(assign, true)});
+  beat(55);
+  EXPECT_TRUE(world_.TakeAssigns().empty()) << "three leases are not over";
+  beat(10);
+  const AssignTo second = OneAssign();
+  EXPECT_EQ(second.attempt, 2);
+  EXPECT_FALSE(world_.Result("w-cpu", HeldOf(assign))) << "a newer attempt has begun";
+}
+
+TEST_F(SchedulerTest, ALateResultOfAFinishedAttemptIsTakenWhileNoNewerOneBegan) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  const AssignTo assign = OneAssign();
+  for (double t = 0; t < 80; t += 5) {
+    world_.Beat(cpu_, {HeldOf(assign, true)}, true, true);  // draining: gets no new attempt
+    world_.Pass(5);
+  }
+  EXPECT_EQ(world_.CaseOf("jobs/a", 0).state, State::kQueued);
+  EXPECT_THAT(world_.CaseOf("jobs/a", 0).message, ::testing::HasSubstr("did not send its result"));
+  EXPECT_TRUE(world_.Result("w-cpu", HeldOf(assign)));
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kSucceeded);
+}
+
+TEST_F(SchedulerTest, ACancelEndsWhatIsOnlyHeldAsFinished) {
+  world_.Hello(cpu_);
+  world_.Add("jobs/a", 1, "cpu");
+  world_.Add("jobs/b", 1, "cpu");
+  const AssignTo a = OneAssign();
+  world_.Beat(cpu_, {HeldOf(a, true)});
+  world_.Apply(world_.scheduler().CancelJob(world_.now(), "jobs/a"));
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kRunning);
+  world_.Tick();
+  EXPECT_EQ(world_.Job("jobs/a").state, State::kCancelled);
+  const AssignTo b = OneAssign();
+  world_.Apply(world_.scheduler().CancelJob(world_.now(), "jobs/b"));
+  world_.Beat(cpu_, {HeldOf(b)});
+  world_.Tick();
+  EXPECT_EQ(world_.Job("jobs/b").state, State::kRunning) << "it still runs";
+  world_.Beat(cpu_, {HeldOf(b, true)});
+  world_.Tick();
+  EXPECT_EQ(world_.Job("jobs/b").state, State::kCancelled);
+}
+
 TEST_F(SchedulerTest, ACaseThatCannotBeTriedFailsAlone) {
   world_.Hello(cpu_);
   world_.Add("jobs/a", 2, "cpu");

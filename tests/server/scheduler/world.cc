@@ -81,7 +81,26 @@ void World::Add(const std::string& name, int cases, const std::string& device, i
     item.ref = {name, i};
     job.cases.push_back(item);
   }
-  durable_[name] = job;
+  AddEntry(std::move(job));
+}
+
+void World::AddNeeding(const std::string& name, const std::vector<std::string>& needs,
+                       const std::string& device) {
+  JobEntry job;
+  job.name = name;
+  job.order = next_order_++;
+  job.device = device;
+  for (const std::string& need : needs) {
+    Case item;
+    item.ref = {name, static_cast<int>(job.cases.size())};
+    item.need = need;
+    job.cases.push_back(item);
+  }
+  AddEntry(std::move(job));
+}
+
+void World::AddEntry(JobEntry job) {
+  durable_[job.name] = job;
   Apply(scheduler_->AddJob(now_, std::move(job)));
 }
 

@@ -26,6 +26,8 @@ class World {
 
   void Add(const std::string& name, int cases, const std::string& device = "", int priority = 500,
            double queue_deadline = 0);
+  void AddNeeding(const std::string& name, const std::vector<std::string>& needs,
+                  const std::string& device);
   WorkerEntry Worker(const std::string& id, const std::string& boot, const std::string& device,
                      const std::string& kind) const;
   HelloAnswer Hello(const WorkerEntry& worker, const std::vector<Held>& held = {});
@@ -52,6 +54,7 @@ class World {
   std::string Check() const;
 
  private:
+  void AddEntry(JobEntry job);
   void Reset() { scheduler_ = std::make_unique<Scheduler>(options_); }
 
   Options options_;
