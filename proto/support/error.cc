@@ -13,16 +13,27 @@ namespace {
 
 constexpr char kDomain[] = "kbench";
 
+// Texts may quote what somebody sent: they stay one line, and move no terminal's cursor.
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = '?';
+  }
+  return text;
+}
+
+std::string CleanText(const std::string& text) { return OneLine(CutText(text, kMostErrorBytes)); }
+
 google::rpc::Status ToRpcStatus(absl::StatusCode code, const std::string& message,
                                 const ErrorDetails& details) {
   google::rpc::Status rpc;
   rpc.set_code(static_cast<int>(code));
-  rpc.set_message(CutText(message, kMostErrorBytes));
+  rpc.set_message(CleanText(message));
   google::rpc::ErrorInfo info;
   info.set_domain(kDomain);
   info.set_reason(details.reason);
   for (const auto& [key, value] : details.metadata) {
-    (*info.mutable_metadata())[key] = CutText(value, kMostErrorBytes);
+    (*info.mutable_metadata())[key] = CleanText(value);
   }
   rpc.add_details()->PackFrom(info);
   if (!details.violations.empty()) {
@@ -30,7 +41,7 @@ google::rpc::Status ToRpcStatus(absl::StatusCode code, const std::string& messag
     for (const FieldViolation& violation : details.violations) {
       auto* out = bad.add_field_violations();
       out->set_field(violation.field);
-      out->set_description(CutText(violation.description, kMostErrorBytes));
+      out->set_description(CleanText(violation.description));
     }
     rpc.add_details()->PackFrom(bad);
   }
@@ -64,7 +75,7 @@ std::size_t EditDistance(const std::string& a, const std::string& b) {
 
 absl::Status MakeError(absl::StatusCode code, const std::string& message,
                        const ErrorDetails& details) {
-  absl::Status status(code, CutText(message, kMostErrorBytes));
+  absl::Status status(code, CleanText(message));
   status.SetPayload(kRpcStatusPayload,
                     absl::Cord(ToRpcStatus(code, message, details).SerializeAsString()));
   return status;

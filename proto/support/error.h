@@ -26,7 +26,7 @@ struct ErrorDetails {
 };
 
 // A status with details attached (as a payload). `message` names what was wrong and what would be
-// right. Texts above kMostErrorBytes are cut: they may quote what somebody sent.
+// right. Texts above kMostErrorBytes are cut, control characters become '?'.
 absl::Status MakeError(absl::StatusCode code, const std::string& message,
                        const ErrorDetails& details);
 

@@ -159,6 +159,7 @@ absl::StatusOr<kbench::v1::ListJobsResponse> Coordinator::List(
     const kbench::v1::ListJobsRequest& request) {
   store::JobFilter filter;
   KB_ASSIGN_OR_RETURN(filter.page_size, PageSize(request.page_size()));
+  KB_RETURN_IF_ERROR(CheckStateFilter(request.state()));
   filter.page_token = request.page_token();
   filter.state = request.state();
   filter.owner = request.owner();

@@ -19,6 +19,17 @@ absl::Status Refuse(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = reason});
 }
 
+absl::Status Wrong(const std::string& message, const char* reason) {
+  return MakeError(absl::StatusCode::kInvalidArgument, message, {.reason = reason});
+}
+
+absl::Status NotLoopback(const std::string& address) {
+  return Wrong(address +
+                   " is not a loopback address; kbench speaks TCP only on loopback until TLS is "
+                   "configured",
+               "NOT_LOOPBACK");
+}
+
 // Whether somebody accepts connections on the socket.
 bool IsLive(const std::string& path) {
   sockaddr_un address = {};
@@ -57,13 +68,19 @@ absl::Status PrepareSocket(const std::string& path) {
 absl::StatusOr<std::string> PrepareAddress(const std::string& address) {
   KB_ASSIGN_OR_RETURN(std::string normalized, NormalizeAddress(address));
   if (!IsLoopback(normalized)) {
-    return Refuse(address +
-                      " is not a loopback address; kbench speaks TCP only on loopback until TLS is "
-                      "configured",
-                  "NOT_LOOPBACK");
+    return NotLoopback(address);
   }
   if (normalized.rfind("unix:", 0) == 0) KB_RETURN_IF_ERROR(PrepareSocket(normalized.substr(5)));
   return normalized;
+}
+
+absl::Status CheckMetricsAddress(const std::string& address) {
+  KB_ASSIGN_OR_RETURN(const std::string normalized, NormalizeAddress(address));
+  if (normalized.rfind("unix:", 0) == 0) {
+    return Wrong("metrics are served over HTTP on HOST:PORT, not on " + normalized,
+                 "METRICS_ADDRESS");
+  }
+  return IsLoopback(normalized) ? absl::OkStatus() : NotLoopback(address);
 }
 
 }  // namespace kbench::server

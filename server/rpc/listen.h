@@ -12,4 +12,7 @@ namespace kbench::server {
 // folder is made (0700), a live server is detected and a stale socket removed.
 absl::StatusOr<std::string> PrepareAddress(const std::string& address);
 
+// OK for a HOST:PORT on loopback, where alone /metrics is served.
+absl::Status CheckMetricsAddress(const std::string& address);
+
 }  // namespace kbench::server

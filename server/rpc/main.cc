@@ -32,7 +32,7 @@ int Run(const kbench::server::ServerOptions& options) {
   auto server = kbench::server::Server::Start(options, kbench::SystemClock());
   if (!server.ok()) {
     fmt::print(stderr, "kbench-server: {}\n", kbench::MessageOf(server.status()));
-    return kFailed;
+    return server.status().code() == absl::StatusCode::kInvalidArgument ? kUsage : kFailed;
   }
   spdlog::info("kbench-server {} listens on {}; metrics on {}; data in {}", KBENCH_VERSION,
                fmt::join((*server)->listen(), ", "),
@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
                      kbench::DefaultSocketPath() + ")");
   app.add_option("--metrics-listen", options.metrics_listen,
                  "HOST:PORT of /metrics; port 0 picks a free one, \"\" exports none")
+      ->take_last()
       ->capture_default_str();
   app.add_option("--data-dir", options.data_dir, "Where jobs and results are kept")
       ->capture_default_str();
@@ -64,8 +65,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    fmt::print(stderr, "kbench-server: {}; see kbench-server --help\n", error.what());
+    return kUsage;
   }
   kbench::InitLogging("kbench-server", log_level);
   return Run(options);

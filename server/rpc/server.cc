@@ -85,6 +85,9 @@ class ServerImpl final : public Server {
 absl::Status ServerImpl::Start() {
   if (options_.listen.empty()) options_.listen.push_back("unix:" + DefaultSocketPath());
   if (options_.data_dir.empty()) options_.data_dir = DataDir();
+  if (!options_.metrics_listen.empty()) {
+    KB_RETURN_IF_ERROR(CheckMetricsAddress(options_.metrics_listen));
+  }
   KB_ASSIGN_OR_RETURN(store_, store::OpenSqliteStore({.data_dir = options_.data_dir,
                                                       .observe_commit = [this](double s, int) {
                                                         metrics_.CommitTook(s);

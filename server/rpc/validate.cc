@@ -22,6 +22,8 @@ using kbench::v1::JobSpec;
 using kbench::v1::SubmitJobRequest;
 
 constexpr std::size_t kMostTextBytes = 256;
+constexpr std::size_t kMostNameBytes = 128;
+constexpr int kMostNanos = 999'999'999;
 constexpr double kMostQueueSeconds = 30.0 * 24 * 3600;
 
 std::string Join(const std::vector<std::string>& words) {
@@ -68,7 +70,7 @@ absl::Status CheckImplementations(const JobSpec& spec, const std::vector<const D
   for (int i = 0; i < spec.implementations_size(); ++i) {
     const std::string& word = spec.implementations(i);
     const std::string field = fmt::format("spec.implementations[{}]", i);
-    if (word.empty() || word.size() > kMostTextBytes) {
+    if (word.empty()) {
       return FieldError(field, "UNKNOWN_IMPLEMENTATION", "an implementation needs a name");
     }
     const bool found = std::find(known.begin(), known.end(), word) != known.end();
@@ -149,6 +151,79 @@ absl::Status ResolveCase(int index, const std::vector<const Device*>& devices, C
   return absl::OkStatus();
 }
 
+// "spec.cases[3].size has 5000000 bytes, at most 256 are allowed".
+absl::Status CheckLength(const std::string& field, std::size_t bytes,
+                         std::size_t most = kMostTextBytes) {
+  if (bytes <= most) return absl::OkStatus();
+  return FieldError(field, "TOO_LONG",
+                    fmt::format("{} has {} bytes, at most {} are allowed", field, bytes, most));
+}
+
+// Bounds before anything looks closer: what is stored is sent back, and copied often.
+absl::Status CheckSizes(const SubmitJobRequest& request) {
+  const JobSpec& spec = request.spec();
+  KB_RETURN_IF_ERROR(CheckLength("request_id", request.request_id().size()));
+  KB_RETURN_IF_ERROR(CheckLength("owner", request.owner().size()));
+  KB_RETURN_IF_ERROR(CheckLength("spec.device", spec.device().size()));
+  KB_RETURN_IF_ERROR(CheckLength("spec.policy.flush", spec.policy().flush().size()));
+  for (int i = 0; i < spec.cases_size() && i < kMostCases; ++i) {
+    const CaseSpec& item = spec.cases(i);
+    KB_RETURN_IF_ERROR(CheckLength(CaseField(i, "kernel"), item.kernel().size()));
+    KB_RETURN_IF_ERROR(CheckLength(CaseField(i, "dtype"), item.dtype().size()));
+    KB_RETURN_IF_ERROR(CheckLength(CaseField(i, "size"), item.size().size()));
+    KB_RETURN_IF_ERROR(CheckLength(CaseField(i, "mode"), item.mode().size()));
+  }
+  if (spec.implementations_size() > kMostImplementations) {
+    return FieldError(
+        "spec.implementations", "TOO_MANY_IMPLEMENTATIONS",
+        fmt::format("{} implementations are too many: at most {}; \"all\" asks for every one",
+                    spec.implementations_size(), kMostImplementations));
+  }
+  for (int i = 0; i < spec.implementations_size(); ++i) {
+    KB_RETURN_IF_ERROR(CheckLength(fmt::format("spec.implementations[{}]", i),
+                                   spec.implementations(i).size(), kMostNameBytes));
+  }
+  return absl::OkStatus();
+}
+
+bool IsPlainText(const std::string& text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+  });
+}
+
+absl::Status CheckDuration(const std::string& field, const google::protobuf::Duration& duration) {
+  const int nanos = duration.nanos();
+  const bool mixed = (duration.seconds() > 0 && nanos < 0) || (duration.seconds() < 0 && nanos > 0);
+  if (!mixed && nanos >= -kMostNanos && nanos <= kMostNanos) return absl::OkStatus();
+  return FieldError(field, "BAD_DURATION",
+                    fmt::format("{} s and {} ns are no duration: nanos are 0 to {}, with the sign "
+                                "of the seconds",
+                                duration.seconds(), nanos, kMostNanos));
+}
+
+absl::Status CheckLabels(const JobSpec& spec) {
+  if (spec.labels_size() > kMostLabels) {
+    return FieldError(
+        "spec.labels", "TOO_MANY_LABELS",
+        fmt::format("{} labels are too many: at most {}", spec.labels_size(), kMostLabels));
+  }
+  for (const auto& [key, value] : spec.labels()) {
+    if (key.empty() || key.size() > kMostTextBytes || value.size() > kMostTextBytes) {
+      return FieldError(
+          "spec.labels", "BAD_LABEL",
+          fmt::format("a label has a key and at most {} bytes on each side, not {} and {}",
+                      kMostTextBytes, key.size(), value.size()));
+    }
+    if (!IsPlainText(key) || !IsPlainText(value)) {
+      return FieldError("spec.labels", "CONTROL_CHARACTER",
+                        "a label has no control characters, but " + key + "=" + value + " has");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckPolicy(const kbench::v1::MeasurementPolicy& policy) {
   const double target = policy.target_ratio();
   if (!(target == 0 || (target >= 0.0005 && target <= 0.5))) {
@@ -162,6 +237,7 @@ absl::Status CheckPolicy(const kbench::v1::MeasurementPolicy& policy) {
                       Join(NearestWords(flush, {"clean", "dirty", "none"})));
   }
   if (policy.has_case_budget()) {
+    KB_RETURN_IF_ERROR(CheckDuration("spec.policy.case_budget", policy.case_budget()));
     const double budget = ToSeconds(policy.case_budget());
     if (!(budget >= 1 && budget <= 3600)) {
       return FieldError("spec.policy.case_budget", "OUT_OF_RANGE",
@@ -172,6 +248,7 @@ absl::Status CheckPolicy(const kbench::v1::MeasurementPolicy& policy) {
 }
 
 absl::Status CheckJobFields(const SubmitJobRequest& request) {
+  KB_RETURN_IF_ERROR(CheckSizes(request));
   const JobSpec& spec = request.spec();
   if (spec.cases_size() == 0) {
     return FieldError("spec.cases", "NO_CASES", "a job needs at least one case");
@@ -186,6 +263,7 @@ absl::Status CheckJobFields(const SubmitJobRequest& request) {
                       fmt::format("a priority is 0 to 1000, not {}", spec.priority()));
   }
   if (spec.has_queue_timeout()) {
+    KB_RETURN_IF_ERROR(CheckDuration("spec.queue_timeout", spec.queue_timeout()));
     const double timeout = ToSeconds(spec.queue_timeout());
     if (!(timeout > 0 && timeout <= kMostQueueSeconds)) {
       return FieldError(
@@ -193,21 +271,13 @@ absl::Status CheckJobFields(const SubmitJobRequest& request) {
           fmt::format("a queue timeout is above 0 and at most 30 days, not {} s", timeout));
     }
   }
-  if (spec.labels_size() > kMostLabels) {
-    return FieldError(
-        "spec.labels", "TOO_MANY_LABELS",
-        fmt::format("{} labels are too many: at most {}", spec.labels_size(), kMostLabels));
+  KB_RETURN_IF_ERROR(CheckLabels(spec));
+  if (!IsPlainText(request.owner())) {
+    return FieldError("owner", "CONTROL_CHARACTER",
+                      "an owner has no control characters, but " + request.owner() + " has");
   }
-  for (const auto& [key, value] : spec.labels()) {
-    if (key.empty() || key.size() > kMostTextBytes || value.size() > kMostTextBytes) {
-      return FieldError("spec.labels", "BAD_LABEL",
-                        "a label has a key and at most 256 bytes on each side");
-    }
-  }
-  if (request.request_id().size() > kMostTextBytes || request.owner().size() > kMostTextBytes) {
-    return FieldError(request.owner().size() > kMostTextBytes ? "owner" : "request_id", "TOO_LONG",
-                      "at most 256 bytes");
-  }
+  // Last, so that what is too long by itself is named.
+  KB_RETURN_IF_ERROR(CheckLength("spec", spec.ByteSizeLong(), kMostSpecBytes));
   return CheckPolicy(spec.policy());
 }
 
@@ -239,6 +309,18 @@ absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
   }
   KB_RETURN_IF_ERROR(CheckImplementations(spec, all));
   return spec;
+}
+
+absl::Status CheckStateFilter(int state) {
+  if (kbench::v1::JobState_IsValid(state)) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (int i = kbench::v1::JobState_MIN + 1; i <= kbench::v1::JobState_MAX; ++i) {
+    const std::string name = kbench::v1::JobState_Name(static_cast<kbench::v1::JobState>(i));
+    names.push_back(fmt::format("{} ({})", name, i));
+  }
+  return FieldError(
+      "state", "UNKNOWN_STATE",
+      fmt::format("{} is no state of a job; they are {}, or 0 for any", state, Join(names)));
 }
 
 absl::StatusOr<int> PageSize(int requested) {

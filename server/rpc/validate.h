@@ -13,6 +13,8 @@ namespace kbench::server {
 
 inline constexpr int kMostCases = 1000;
 inline constexpr int kMostLabels = 16;
+inline constexpr int kMostImplementations = 64;
+inline constexpr std::size_t kMostSpecBytes = 1 << 20;
 
 struct ValidateContext {
   const DeviceRegistry* devices = nullptr;
@@ -26,6 +28,9 @@ absl::StatusOr<kbench::v1::JobSpec> ValidateSubmit(const kbench::v1::SubmitJobRe
 // An INVALID_ARGUMENT with one field violation.
 absl::Status FieldError(const std::string& field, const std::string& reason,
                         const std::string& message, const std::string& nearest = "");
+
+// OK for a state of a job, or none (any).
+absl::Status CheckStateFilter(int state);
 
 // 50 for 0, INVALID_ARGUMENT when negative, at most 1000.
 absl::StatusOr<int> PageSize(int requested);

@@ -1,5 +1,7 @@
 #include "worker/daemon/worker_options.h"
 
+#include <cstdio>
+
 #include "CLI/CLI.hpp"
 #include "worker/device/cpu_list.h"
 
@@ -54,7 +56,13 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    *exit_code = app.exit(error) == 0 ? kExitOk : kExitUsage;
+    if (error.get_exit_code() == 0) {  // --help, --version
+      app.exit(error);
+      *exit_code = kExitOk;
+    } else {
+      std::fprintf(stderr, "kbench-worker: %s; see kbench-worker --help\n", error.what());
+      *exit_code = kExitUsage;
+    }
     return false;
   }
   return true;

@@ -21,6 +21,18 @@ TEST(MakeError, CarriesDetailsThroughTheStatus) {
   EXPECT_DOUBLE_EQ(details.retry_after_seconds, 1.5);
 }
 
+TEST(MakeError, ControlCharactersOfQuotedTextDoNotGetOut) {
+  const std::string evil = "no kernel a\nFAKE\r\x1b[2J\x7f\t\u00e4";
+  const std::string clean = "no kernel a?FAKE??[2J??\u00e4";
+  const absl::Status status =
+      MakeError(absl::StatusCode::kInvalidArgument, evil,
+                {.reason = "X", .metadata = {{"nearest", evil}}, .violations = {{"f", evil}}});
+  EXPECT_EQ(MessageOf(status), clean);
+  const ErrorDetails details = DetailsOf(status);
+  EXPECT_EQ(details.metadata.at("nearest"), clean);
+  EXPECT_EQ(details.violations.at(0).description, clean);
+}
+
 TEST(DetailsOf, IsEmptyForAPlainStatus) {
   EXPECT_TRUE(DetailsOf(absl::NotFoundError("x")).reason.empty());
   EXPECT_TRUE(DetailsOf(absl::OkStatus()).reason.empty());

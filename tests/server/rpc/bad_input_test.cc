@@ -79,6 +79,57 @@ const BadRequest kBadRequests[] = {
     {"budget",
      [](auto& r) { r.mutable_spec()->mutable_policy()->mutable_case_budget()->set_seconds(7200); },
      kInvalid, "OUT_OF_RANGE", "spec.policy.case_budget", "7200"},
+    {"a long size", [](auto& r) { FirstCase(r).set_size(std::string(3'000'000, '1')); }, kInvalid,
+     "TOO_LONG", "spec.cases[0].size", "3000000 bytes, at most 256"},
+    {"a long kernel", [](auto& r) { FirstCase(r).set_kernel(std::string(257, 'k')); }, kInvalid,
+     "TOO_LONG", "spec.cases[0].kernel", "257 bytes, at most 256"},
+    {"a long mode", [](auto& r) { FirstCase(r).set_mode(std::string(257, 'm')); }, kInvalid,
+     "TOO_LONG", "spec.cases[0].mode", "257 bytes, at most 256"},
+    {"a long device", [](auto& r) { r.mutable_spec()->set_device(std::string(257, 'd')); },
+     kInvalid, "TOO_LONG", "spec.device", "257 bytes, at most 256"},
+    {"a long implementation",
+     [](auto& r) { r.mutable_spec()->add_implementations(std::string(129, 'i')); }, kInvalid,
+     "TOO_LONG", "spec.implementations[0]", "129 bytes, at most 128"},
+    {"many implementations",
+     [](auto& r) {
+       for (int i = 0; i < 65; ++i) r.mutable_spec()->add_implementations("all");
+     },
+     kInvalid, "TOO_MANY_IMPLEMENTATIONS", "spec.implementations", "65"},
+    {"a long owner", [](auto& r) { r.set_owner(std::string(300, 'o')); }, kInvalid, "TOO_LONG",
+     "owner", "300 bytes, at most 256"},
+    {"a spec that is large in all",
+     [](auto& r) {
+       r = MatmulJob(1000);
+       for (CaseSpec& item : *r.mutable_spec()->mutable_cases()) {
+         for (std::string* text : {item.mutable_kernel(), item.mutable_dtype(), item.mutable_size(),
+                                   item.mutable_mode(), item.mutable_shape()}) {
+           *text = std::string(250, 'x');
+         }
+       }
+     },
+     kInvalid, "TOO_LONG", "spec", "at most 1048576 are allowed"},
+    {"a newline in the owner", [](auto& r) { r.set_owner("ada\nroot"); }, kInvalid,
+     "CONTROL_CHARACTER", "owner", "ada?root"},
+    {"an escape in a label",
+     [](auto& r) { (*r.mutable_spec()->mutable_labels())["a"] = "\x1b[2J"; }, kInvalid,
+     "CONTROL_CHARACTER", "spec.labels", "a=?[2J"},
+    {"a DEL in a label's key",
+     [](auto& r) { (*r.mutable_spec()->mutable_labels())["a\x7f"] = "b"; }, kInvalid,
+     "CONTROL_CHARACTER", "spec.labels", "a?=b"},
+    {"a newline in a kernel", [](auto& r) { FirstCase(r).set_kernel("mat\nmul"); }, kInvalid,
+     "UNKNOWN_KERNEL", "spec.cases[0].kernel", "mat?mul"},
+    {"nanos of a second",
+     [](auto& r) {
+       r.mutable_spec()->mutable_queue_timeout()->set_seconds(5);
+       r.mutable_spec()->mutable_queue_timeout()->set_nanos(1'000'000'000);
+     },
+     kInvalid, "BAD_DURATION", "spec.queue_timeout", "1000000000 ns"},
+    {"signs that differ",
+     [](auto& r) {
+       r.mutable_spec()->mutable_policy()->mutable_case_budget()->set_seconds(5);
+       r.mutable_spec()->mutable_policy()->mutable_case_budget()->set_nanos(-1);
+     },
+     kInvalid, "BAD_DURATION", "spec.policy.case_budget", "-1 ns"},
     {"queue timeout", [](auto& r) { r.mutable_spec()->mutable_queue_timeout()->set_seconds(-1); },
      kInvalid, "OUT_OF_RANGE", "spec.queue_timeout", "-1"},
 };
@@ -151,6 +202,32 @@ TEST(BadInput, AFullQueueShedsWithRetryInfo) {
   EXPECT_GT(DetailsOf(job.status()).retry_after_seconds, 0);
 }
 
+TEST(BadInput, ListingAnUnknownStateNamesTheStates) {
+  TestServer server;
+  for (const int state : {-1, 99}) {
+    grpc::ClientContext context;
+    kbench::v1::ListJobsRequest request;
+    request.set_state(static_cast<kbench::v1::JobState>(state));
+    kbench::v1::ListJobsResponse response;
+    const absl::Status status = FromGrpc(server.jobs().ListJobs(&context, request, &response));
+    EXPECT_EQ(status.code(), kInvalid);
+    EXPECT_EQ(DetailsOf(status).violations.at(0).field, "state");
+    EXPECT_THAT(MessageOf(status), ::testing::AllOf(::testing::HasSubstr(std::to_string(state)),
+                                                    ::testing::HasSubstr("JOB_STATE_QUEUED (1)"),
+                                                    ::testing::HasSubstr("JOB_STATE_EXPIRED (6)")));
+  }
+}
+
+TEST(BadInput, TheLargestJobIsAnsweredInOneMessage) {
+  TestServer server;
+  SubmitJobRequest request = MatmulJob(1000);
+  for (CaseSpec& item : *request.mutable_spec()->mutable_cases()) {
+    item.set_shape(std::string(950, 'x'));
+  }
+  ASSERT_LT(request.spec().ByteSizeLong(), 1u << 20);
+  EXPECT_LT(server.MustSubmit(request).ByteSizeLong(), 4u << 20);
+}
+
 TEST(BadInput, UnknownNamesAreNotFound) {
   TestServer server;
   EXPECT_EQ(DetailsOf(server.Get("jobs/none").status()).reason, "JOB_NOT_FOUND");
@@ -185,6 +262,9 @@ TEST(BadInput, AddressesAreChecked) {
   TempDir dir;
   EXPECT_THAT(error(used, ""), ::testing::HasSubstr("another server listens on"));
   EXPECT_THAT(error("0.0.0.0:0", ""), ::testing::HasSubstr("is not a loopback address"));
+  EXPECT_THAT(error("unix:" + (dir / "s"), "0.0.0.0:0"),
+              ::testing::HasSubstr("0.0.0.0:0 is not a loopback address"));
+  EXPECT_THAT(error("unix:" + (dir / "s"), "unix:/x"), ::testing::HasSubstr("HOST:PORT"));
   EXPECT_THAT(error("unix:/tmp/" + std::string(110, 'x'), ""), ::testing::HasSubstr("107"));
   EXPECT_THAT(error("unix:" + (dir / "s"), server.server().metrics_address()),
               ::testing::HasSubstr("the port is taken"));
