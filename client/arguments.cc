@@ -1,8 +1,13 @@
 #include "client/arguments.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <limits>
+#include <system_error>
 #include <utility>
 
 namespace kbench::client {
@@ -15,6 +20,40 @@ void HideNegativeNumbers(std::vector<std::string>* arguments) {
       text.insert(0, " ");
     }
   }
+}
+
+// One line for a value that is no number or outside its range. Throws as CLI11 itself does.
+template <typename Number>
+Number ParseNumber(const std::string& name, const std::string& text, Number least, Number most,
+                   const char* what) {
+  const std::size_t start = text.find_first_not_of(' ');  // behind HideNegativeNumbers()
+  const std::string bare = start == std::string::npos ? "" : text.substr(start);
+  const char* const end = bare.data() + bare.size();
+  Number number{};
+  const auto [rest, error] = std::from_chars(bare.data(), end, number);
+  // An unsigned number knows no minus; its digits tell a number outside the range from no number.
+  const bool negative = bare.size() > 1 && bare[0] == '-' &&
+                        bare.find_first_not_of("0123456789", 1) == std::string::npos;
+  const bool outside = error == std::errc::result_out_of_range || negative;
+  if (!outside && (error != std::errc() || rest != end)) {
+    throw CLI::ValidationError(name, fmt::format("'{}' is not {}", bare, what));
+  }
+  if (error != std::errc() || !(number >= least && number <= most)) {
+    throw CLI::ValidationError(name, fmt::format("{} is outside {} to {}", bare, least, most));
+  }
+  return number;
+}
+
+template <typename Number>
+void AddNumber(CLI::App* app, const std::string& name, Number* value, Number least, Number most,
+               const char* what, const std::string& placeholder, const std::string& help) {
+  app->add_option_function<std::string>(
+         name,
+         [=](const std::string& text) {
+           *value = ParseNumber<Number>(name, text, least, most, what);
+         },
+         help)
+      ->option_text(placeholder);
 }
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -33,7 +72,12 @@ void Arguments::Positionals(const std::string& name, std::vector<std::string>* v
 
 void Arguments::Option(const std::string& name, std::string* value, const std::string& placeholder,
                        const std::string& help) {
-  app_.add_option(name, *value, help)->option_text(placeholder);
+  app_.add_option(name, *value, help)
+      ->option_text(placeholder)
+      ->check([placeholder](const std::string& text) {
+        const bool blank = text.find_first_not_of(" \t") == std::string::npos;
+        return blank ? "is empty; give " + placeholder + " or leave the option out" : std::string();
+      });
 }
 
 void Arguments::Choice(const std::string& name, std::string* value,
@@ -48,20 +92,23 @@ void Arguments::Choice(const std::string& name, std::string* value,
       });
 }
 
-void Arguments::Integer(const std::string& name, int* value, int least,
+void Arguments::Integer(const std::string& name, int* value, int least, int most,
                         const std::string& placeholder, const std::string& help) {
-  app_.add_option(name, *value, help)->option_text(placeholder)->check(CLI::Range(least, 1 << 30));
+  AddNumber(&app_, name, value, least, most, "a whole number", placeholder, help);
 }
 
 void Arguments::Unsigned(const std::string& name, std::uint64_t* value,
                          const std::string& placeholder, const std::string& help) {
-  app_.add_option(name, *value, help)->option_text(placeholder);
+  AddNumber(&app_, name, value, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(),
+            "a whole number", placeholder, help);
 }
 
-void Arguments::Number(const std::string& name, double* value, const std::string& placeholder,
-                       const std::string& help) {
-  app_.add_option(name, *value, help)->option_text(placeholder)->check(CLI::NonNegativeNumber);
+void Arguments::Number(const std::string& name, double* value, double most,
+                       const std::string& placeholder, const std::string& help) {
+  AddNumber(&app_, name, value, 0.0, most, "a number", placeholder, help);
 }
+
+void Arguments::Footer(const std::string& text) { app_.footer(text); }
 
 void Arguments::Repeated(const std::string& name, std::vector<std::string>* values,
                          const std::string& placeholder, const std::string& help) {

@@ -30,15 +30,18 @@ class Arguments {
               const std::string& help);
   void Choice(const std::string& name, std::string* value, const std::vector<std::string>& choices,
               const std::string& help);
-  void Integer(const std::string& name, int* value, int least, const std::string& placeholder,
-               const std::string& help);
+  // Numbers take plain decimal digits only; one outside the range is a usage error that names it.
+  void Integer(const std::string& name, int* value, int least, int most,
+               const std::string& placeholder, const std::string& help);
   void Unsigned(const std::string& name, std::uint64_t* value, const std::string& placeholder,
                 const std::string& help);
-  void Number(const std::string& name, double* value, const std::string& placeholder,
-              const std::string& help);  // at least 0
+  void Number(const std::string& name, double* value, double most, const std::string& placeholder,
+              const std::string& help);  // 0 to `most`
   // May be given several times.
   void Repeated(const std::string& name, std::vector<std::string>* values,
                 const std::string& placeholder, const std::string& help);
+  // Stands below the options in the help.
+  void Footer(const std::string& text);
   void Flag(const std::string& name, bool* value, const std::string& help);
   // At most one of these may be given.
   void Exclusive(const std::vector<std::string>& names);

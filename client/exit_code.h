@@ -18,6 +18,15 @@ enum ExitCode : int {
   kExitInterrupted = 130,  // Ctrl-C: 128 + SIGINT; the job goes on
 };
 
+// The same for the help of the verbs that wait for a job.
+inline constexpr char kExitCodesHelp[] =
+    "Exit codes: 0 every row is OK and VALID (or --detach: the job was taken);\n"
+    "  1 a row is wrong, crashed, ran out of memory or did not compile, or something\n"
+    "    asked for by name did not run;  2 wrong use;  4 a number is SUSPECT or INVALID;\n"
+    "  5 kbench or the machine failed;  6 a row timed out, or the job never started;\n"
+    "  7 cancelled;  75 the queue is full, try again;  130 Ctrl-C, the job goes on.\n"
+    "  Several at once: the first of 5, 7, 1, 6, 4.";
+
 // Of an ended job, with the results of its cases. The worst one counts: infrastructure, cancelled,
 // a bad outcome, a time-out, a suspect or invalid number. UNSUPPORTED and SKIPPED rows count only
 // where an implementation asked for by name (or all of a family asked for) did not run.

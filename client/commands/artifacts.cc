@@ -103,7 +103,7 @@ class Artifacts final : public Command {
       }
       const absl::Status status = Fetch(backend, artifact.name(), out);
       if (!status.ok()) return ReportError(io, status);
-      io.out << path << "\n";
+      io.out << Plain(path) << "\n";
     }
     return kExitOk;
   }

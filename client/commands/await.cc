@@ -6,6 +6,7 @@
 #include "client/exit_code.h"
 #include "client/follow.h"
 #include "client/output/progress.h"
+#include "client/output/text_table.h"
 #include "client/output/words.h"
 #include "proto/support/ids.h"
 
@@ -42,7 +43,7 @@ class Awaiter final : public JobObserver {
 void ExplainEnd(Io& io, const Job& job) {
   if (job.state() == kbench::v1::JOB_STATE_SUCCEEDED) return;
   std::string why = job.message().empty() ? job.reason() : job.message();
-  if (!why.empty()) why = ": " + why;
+  if (!why.empty()) why = ": " + Plain(why);
   io.err << "kbench-client: job " << JobId(job.name()) << " ended " << StateWord(job.state()) << why
          << std::endl;
 }

@@ -11,7 +11,7 @@ class Down final : public Command {
   std::string help() const override { return "Stop the stack on this machine"; }
 
   void Declare(Arguments& arguments) override {
-    arguments.Number("--grace", &grace_seconds_, "S", "Seconds before it is killed (10)");
+    arguments.Number("--grace", &grace_seconds_, 86'400, "S", "Seconds before it is killed (10)");
   }
 
   int Run(Context& context) override { return StopStack(context, grace_seconds_); }

@@ -13,6 +13,7 @@
 #include "client/output/units.h"
 #include "client/output/words.h"
 #include "proto/support/clock.h"
+#include "proto/support/error.h"
 #include "proto/support/ids.h"
 #include "proto/support/json.h"
 
@@ -56,7 +57,7 @@ class List final : public Command {
   void Declare(Arguments& arguments) override {
     arguments.Option("--state", &state_, "STATE",
                      "Only these: queued, running, succeeded, failed ...");
-    arguments.Integer("--limit", &limit_, 1, "N", "How many at most (default 20)");
+    arguments.Integer("--limit", &limit_, 1, 1'000'000, "N", "How many at most (default 20)");
     DeclareFormat(arguments, &format_, {"table", "json"});
   }
 
@@ -65,10 +66,11 @@ class List final : public Command {
     if (!state_.empty()) {
       state = ParseState(state_);
       if (state == kbench::v1::JOB_STATE_UNSPECIFIED) {
+        static const std::vector<std::string> kStates = {"queued", "running",   "succeeded",
+                                                         "failed", "cancelled", "expired"};
         return ReportUsage(context.io,
-                           fmt::format("state: there is no state '{}'; take queued, running, "
-                                       "succeeded, failed, cancelled or expired",
-                                       state_));
+                           fmt::format("state: there is no state '{}'; nearest: {}", state_,
+                                       fmt::join(NearestWords(state_, kStates), ", ")));
       }
     }
     auto backend = context.connect(context.address);

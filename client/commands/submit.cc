@@ -37,6 +37,7 @@ class Submit final : public Command {
     arguments.Flag("--detach", &detach_, "Print the job's name and do not wait");
     DeclareFormat(arguments, &format_);
     arguments.Option("--request-id", &request_id_, "UUID", "The same one twice gives the same job");
+    arguments.Footer(kExitCodesHelp);
   }
 
   int Run(Context& context) override {
@@ -76,7 +77,7 @@ class Submit final : public Command {
     arguments.Flag("--precise", &precise_, "The same as --target 0.2%");
     arguments.Exclusive({"--target", "--quick", "--precise"});
     arguments.Option("--budget", &what_.budget, "TIME", "Time one case may take (default 60s)");
-    arguments.Integer("--priority", &what_.priority, 0, "N",
+    arguments.Integer("--priority", &what_.priority, 0, 1000, "N",
                       "0 (last) to 1000 (first), default 500");
     arguments.Option("--queue-timeout", &what_.queue_timeout, "TIME",
                      "Give up if it has not started by then (default: never)");

@@ -15,7 +15,7 @@ class Up final : public Command {
                        "cpu, cpu:0-3, a GPU's index or UUID; may be repeated (default: all GPUs)");
     arguments.Option("--metrics-listen", &options_.metrics_listen, "HOST:PORT",
                      "Where Prometheus scrapes (default 127.0.0.1:7601)");
-    arguments.Number("--timeout", &options_.timeout_seconds, "S",
+    arguments.Number("--timeout", &options_.timeout_seconds, 86'400, "S",
                      "Seconds to wait until it is ready (30)");
   }
 

@@ -5,6 +5,7 @@
 
 #include "client/commands/verbs.h"
 #include "client/exit_code.h"
+#include "client/output/text_table.h"
 
 namespace kbench::client {
 namespace {
@@ -35,7 +36,7 @@ class Version final : public Command {
     if (!reply.ok()) return fmt::format("does not answer on {}", backend->address);
     const std::string version =
         reply->server_version().empty() ? "of an unknown version" : reply->server_version();
-    return fmt::format("{} on {}", version, backend->address);
+    return fmt::format("{} on {}", Plain(version), backend->address);
   }
 };
 

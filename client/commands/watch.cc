@@ -2,6 +2,7 @@
 #include "client/commands/await.h"
 #include "client/commands/verbs.h"
 #include "client/errors.h"
+#include "client/exit_code.h"
 #include "proto/support/ids.h"
 
 namespace kbench::client {
@@ -15,6 +16,7 @@ class Watch final : public Command {
   void Declare(Arguments& arguments) override {
     arguments.Positional("JOB", &job_, "As submit or list printed it");
     DeclareFormat(arguments, &format_);
+    arguments.Footer(kExitCodesHelp);
   }
 
   int Run(Context& context) override {

@@ -1,6 +1,7 @@
 // Results as RFC 4180 lines, times in seconds with every digit, one header.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,11 @@ constexpr char kHeader[] =
     "bytes_per_second,baseline,speedup,speedup_low,speedup_high,verified,relative_error,tolerance,"
     "estimate_seconds,message\r\n";
 
-std::string Quote(const std::string& text) {
+// Line breaks are quoted as they are; other control bytes of others would reach a terminal.
+std::string Quote(std::string text) {
+  for (char& c : text) {
+    if (std::iscntrl(static_cast<unsigned char>(c)) != 0 && c != '\n' && c != '\r') c = '?';
+  }
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) {

@@ -3,6 +3,7 @@
 
 #include "client/output/cells.h"
 #include "client/output/report.h"
+#include "client/output/text_table.h"
 #include "client/output/words.h"
 
 namespace kbench::client {
@@ -18,7 +19,7 @@ std::string Escape(const std::string& text) {
     if (c == '|') out += '\\';
     out += c == '\n' ? ' ' : c;
   }
-  return out;
+  return Plain(out);
 }
 
 std::string Row(const std::vector<std::string>& cells) {
@@ -34,7 +35,7 @@ class MarkdownReport final : public Report {
   void CaseEnded(const Job&, const CaseStatus& status) override {
     if (!first_) io_.out << "\n";
     first_ = false;
-    io_.out << "**" << CaseTitle(status) << "**\n\n";
+    io_.out << "**" << Escape(CaseTitle(status)) << "**\n\n";
     if (status.results_size() == 0) {
       io_.out << Escape(NoResultsSentence(status)) << "\n";
     } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <sstream>
+#include <utility>
 
 namespace kbench::client {
 namespace {
@@ -25,6 +26,7 @@ std::vector<std::string> Words(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> words;
   for (std::string word; in >> word;) {
+    word = Plain(std::move(word));
     if (word[0] == '%' && !words.empty()) {
       words.back() += " " + word;
     } else {
@@ -53,7 +55,20 @@ std::size_t Total(const std::vector<std::size_t>& widths) {
 
 }  // namespace
 
-std::string Cut(const std::string& text, std::size_t width) {
+std::string Plain(std::string text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7f) text[i] = '?';
+    // U+0080 to U+009F: terminals take some of them for escape sequences too.
+    if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) {
+      text.replace(i, 2, "?");
+    }
+  }
+  return text;
+}
+
+std::string Cut(const std::string& raw, std::size_t width) {
+  const std::string text = Plain(raw);
   return text.size() <= width ? text : text.substr(0, width - 1) + "~";
 }
 
@@ -96,7 +111,7 @@ std::string TextTable::ToString() const {
           line.insert(at + 1, std::string(indent, ' '));
         }
       } else {
-        line += Pad(i == 0 ? Cut(row[i], widths[i]) : row[i], widths[i], is_right(i));
+        line += Pad(i == 0 ? Cut(row[i], widths[i]) : Plain(row[i]), widths[i], is_right(i));
       }
     }
     out += TrimRight(line) + "\n";

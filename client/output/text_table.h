@@ -1,4 +1,4 @@
-// Columns of plain text, aligned and at most 90 wide. Pure; thread-safe.
+// Columns of plain text, aligned and at most 90 wide, without control bytes. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,8 @@ struct TextTable {
   std::string ToString() const;
 };
 
+// With '?' for control bytes: text of others must not drive the reader's terminal. UTF-8 stays.
+std::string Plain(std::string text);
 // Words of `text` in lines of at most `width`; the lines after the first start with `indent`
 // spaces.
 std::string Wrap(const std::string& text, std::size_t width, std::size_t indent);

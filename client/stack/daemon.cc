@@ -106,6 +106,19 @@ bool Daemon::Stop(double grace_seconds) const {
   return Ended(5);
 }
 
+bool Daemon::HasOpen(const std::string& file_name) const {
+  std::error_code error;
+  const std::filesystem::directory_iterator files(fmt::format("/proc/{}/fd", pid_), error);
+  if (error || Ended()) return false;
+  for (auto file = files; file != std::filesystem::directory_iterator(); file.increment(error)) {
+    std::error_code closed;  // one closed meanwhile is none
+    const auto target = std::filesystem::read_symlink(file->path(), closed);
+    if (!closed && target.filename() == file_name) return !Ended();
+    if (error) return false;
+  }
+  return false;
+}
+
 absl::StatusOr<std::optional<Daemon>> FindDaemon(const std::string& pid_path,
                                                  const std::string& program) {
   const Fd file(open(pid_path.c_str(), O_RDWR | O_CLOEXEC));

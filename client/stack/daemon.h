@@ -33,6 +33,8 @@ class Daemon {
   // SIGTERM, and SIGKILL to its process group after `grace_seconds`. False when not even that
   // helped.
   bool Stop(double grace_seconds) const;
+  // Whether it has a file of this name open, in whatever folder. False once it has ended.
+  bool HasOpen(const std::string& file_name) const;
 
  private:
   pid_t pid_;

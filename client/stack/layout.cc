@@ -25,6 +25,8 @@ std::string FileWord(std::string device) {
   return device;
 }
 
+bool IsSlice(const std::string& device) { return device.rfind("cpu:", 0) == 0; }
+
 }  // namespace
 
 std::string ServerPidPath() { return RuntimeDir() + "/" + kServerProgram + kPidSuffix; }
@@ -57,14 +59,17 @@ DaemonSpec ServerSpec(const std::string& metrics_listen) {
 }
 
 DaemonSpec WorkerSpec(const std::string& device) {
-  return {{ProgramDir() + "/" + kWorkerProgram, "--server", "unix:" + DefaultSocketPath(),
-           "--device", device},
-          WorkerPidPath(device),
-          LogDir() + "/" + kWorkerPrefix + FileWord(device) + ".log"};
+  DaemonSpec spec{{ProgramDir() + "/" + kWorkerProgram, "--server", "unix:" + DefaultSocketPath(),
+                   "--device", device},
+                  WorkerPidPath(device),
+                  LogDir() + "/" + kWorkerPrefix + FileWord(device) + ".log"};
+  if (IsSlice(device)) spec.argv.insert(spec.argv.end(), {"--name", DeviceName(device)});
+  return spec;
 }
 
 std::string DeviceName(const std::string& device) {
-  if (device == "cpu" || device.rfind("cpu:", 0) == 0) return "cpu";
+  if (device == "cpu") return "cpu";
+  if (IsSlice(device)) return FileWord(device);
   const bool index = !device.empty() && std::all_of(device.begin(), device.end(), [](char c) {
     return std::isdigit(static_cast<unsigned char>(c)) != 0;
   });

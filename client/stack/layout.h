@@ -22,8 +22,9 @@ std::string LogDir();
 DaemonSpec ServerSpec(const std::string& metrics_listen);
 DaemonSpec WorkerSpec(const std::string& device);
 
-// The stable name of the device a worker started with `--device device` announces; empty when only
-// its UUID tells.
+// The stable name of the device a worker started with `--device device` announces: a slice of the
+// CPU has one of its own ("cpu:0-3" is cpu_0-3), so that several fit. Empty when only its UUID
+// tells.
 std::string DeviceName(const std::string& device);
 
 // What the running server wrote into its data folder; empty fields when there is nothing to read.

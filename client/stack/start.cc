@@ -4,12 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "client/errors.h"
 #include "client/exit_code.h"
+#include "client/output/text_table.h"
 #include "client/stack/daemon.h"
 #include "client/stack/gpus.h"
 #include "client/stack/health.h"
@@ -28,6 +30,20 @@ using kbench::v1::ListDevicesResponse;
 constexpr int kMetricsPort = 7601;
 constexpr char kCudaRunner[] = "kbench-runner-cuda";
 constexpr double kPollSeconds = 0.02;
+// A worker that finds its device taken ends within this time.
+constexpr double kRefusalSeconds = 0.1;
+
+// A worker holds the lock files of its device open as long as it lives. That tells ours from
+// another one that offers a device of the same name. As worker/device/device_lock.h names them.
+std::string LockFileOf(const Device& device) {
+  std::string key = device.uuid();
+  if (key.empty()) {
+    const auto cpus = device.settings().find("cpus");
+    const std::string list = cpus == device.settings().end() ? "" : cpus->second;
+    key = "cpu" + list.substr(0, list.find_first_not_of("0123456789"));
+  }
+  return "kbench-" + key + ".lock";
+}
 
 bool PortIsFree(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -87,16 +103,36 @@ class Starter {
     if (status.ok()) status = CheckPrograms();
     if (!status.ok()) return Fail(status);
     give_up_at_ = SystemClock().SteadySeconds() + options_.timeout_seconds;
-    if (const int code = StartServer(); code != kExitOk) return code;
+    int code = StartServer();
     for (const std::string& device :
          options_.devices.empty() ? DefaultDevices() : options_.devices) {
-      if (const int code = StartWorker(device); code != kExitOk) return code;
+      if (code == kExitOk) code = StartWorker(device);
     }
-    io_.out << "logs are in " << LogDir() << "; stop the stack with: kbench-client down\n";
-    return kExitOk;
+    if (code == kExitOk) {
+      io_.out << "logs are in " << LogDir() << "; stop the stack with: kbench-client down\n";
+    } else {
+      SayWhatRuns();
+    }
+    return code;
   }
 
  private:
+  // Nothing that was started is left behind in silence.
+  void SayWhatRuns() {
+    std::string text;
+    for (const auto& [what, daemon] : daemons_) {
+      if (daemon.Ended()) continue;
+      text += fmt::format("{}{} (pid {})", text.empty() ? "" : ", ", what, daemon.pid());
+    }
+    if (text.empty()) return;
+    io_.err << "kbench-client: still running: " << text << "; stop with: kbench-client down\n"
+            << std::flush;
+  }
+
+  const Daemon& Keep(const std::string& what, Daemon daemon) {
+    return daemons_.emplace_back(what, std::move(daemon)).second;
+  }
+
   int Fail(const absl::Status& status) {
     ReportError(io_, status);
     return kExitInfrastructure;
@@ -105,7 +141,7 @@ class Starter {
   // The last lines of the log say more than any guess.
   int FailWithLog(const std::string& what, const std::string& log_path) {
     io_.err << "kbench-client: " << what << "; the end of " << log_path << ":\n";
-    for (const std::string& line : LastLines(log_path, 8)) io_.err << "  " << line << "\n";
+    for (const std::string& line : LastLines(log_path, 8)) io_.err << "  " << Plain(line) << "\n";
     io_.err.flush();
     return kExitInfrastructure;
   }
@@ -135,7 +171,7 @@ class Starter {
       if (!started.ok()) return Fail(started.status());
       running->emplace(*std::move(started));
     }
-    const Daemon& server = **running;
+    const Daemon& server = Keep("coordinator", *std::move(*running));
     while (!Serving()) {
       if (server.Ended()) return FailWithLog("kbench-server ended at once", spec.log_path);
       if (TimeIsUp()) {
@@ -171,9 +207,9 @@ class Starter {
       if (!started.ok()) return Fail(started.status());
       running->emplace(*std::move(started));
     }
-    const Daemon& worker = **running;
+    const Daemon& worker = Keep("worker of " + device, *std::move(*running));
     Device seen;
-    while (!IsUp(device, &seen)) {
+    while (!IsUp(worker, device, &seen)) {
       if (worker.Ended()) {
         return FailWithLog(fmt::format("the worker of {} ended at once", device), spec.log_path);
       }
@@ -182,21 +218,21 @@ class Starter {
             seen.state().empty()
                 ? "not connected"
                 : seen.state() + (seen.state_message().empty() ? "" : ": ") + seen.state_message();
-        return FailWithLog(fmt::format("the worker of {} is not ready ({})", device, state),
+        return FailWithLog(fmt::format("the worker of {} is not ready ({})", device, Plain(state)),
                            spec.log_path);
       }
       context_.interrupt.Sleep(kPollSeconds);
     }
     io_.out << fmt::format("worker {} (pid {}) for {}: {}, {} implementations\n",
                            ran ? "already runs" : "started", worker.pid(), seen.name(),
-                           seen.model().empty() ? seen.kind() : seen.model(),
+                           Plain(seen.model().empty() ? seen.kind() : seen.model()),
                            seen.implementations_size())
             << std::flush;
     return kExitOk;
   }
 
-  // `seen` holds the device as last listed.
-  bool IsUp(const std::string& device, Device* seen) {
+  // `seen` holds the device of this very worker as last listed.
+  bool IsUp(const Daemon& worker, const std::string& device, Device* seen) {
     const auto reply = Unary<ListDevicesResponse>(
         *backend_, [&](grpc::ClientContext* call, ListDevicesResponse* out) {
           return backend_->devices->ListDevices(call, {}, out);
@@ -204,6 +240,7 @@ class Starter {
     if (!reply.ok()) return false;
     for (const Device& one : reply->devices()) {
       if (one.name() != DeviceName(device) && one.uuid() != device) continue;
+      if (!worker.HasOpen(LockFileOf(one)) || worker.Ended(kRefusalSeconds)) return false;
       *seen = one;
       return one.state() == "READY" || one.state() == "BUSY";
     }
@@ -215,6 +252,7 @@ class Starter {
   const UpOptions options_;
   std::optional<Backend> backend_;
   double give_up_at_ = 0;
+  std::deque<std::pair<std::string, Daemon>> daemons_;  // started or found, with what they are
 };
 
 }  // namespace

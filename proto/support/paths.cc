@@ -27,8 +27,14 @@ std::string Home() {
   return entry != nullptr ? entry->pw_dir : "/";
 }
 
+// The XDG specification: a relative path is invalid and is ignored.
+std::string AbsoluteEnv(const char* name) {
+  const std::string path = Env(name);
+  return !path.empty() && path[0] == '/' ? path : "";
+}
+
 std::string XdgDir(const char* variable, const char* fallback) {
-  const std::string dir = Env(variable);
+  const std::string dir = AbsoluteEnv(variable);
   return (dir.empty() ? Home() + fallback : dir) + "/kbench";
 }
 
@@ -48,8 +54,8 @@ std::string HostOf(const std::string& host_port) {
 }  // namespace
 
 std::string RuntimeDir() {
-  if (const std::string dir = Env("XDG_RUNTIME_DIR"); !dir.empty()) return dir + "/kbench";
-  const std::string tmp = Env("TMPDIR");
+  if (const std::string dir = AbsoluteEnv("XDG_RUNTIME_DIR"); !dir.empty()) return dir + "/kbench";
+  const std::string tmp = AbsoluteEnv("TMPDIR");
   return (tmp.empty() ? "/tmp" : tmp) + "/kbench-" + std::to_string(getuid());
 }
 
@@ -101,7 +107,8 @@ bool IsLoopback(const std::string& normalized_address) {
 
 absl::Status EnsureWritableDir(const std::string& path) {
   std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  const auto parent = std::filesystem::path(path).parent_path();
+  if (!parent.empty()) std::filesystem::create_directories(parent, error);  // "" is no folder
   if (!error && mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     error = std::error_code(errno, std::generic_category());
   }

@@ -9,7 +9,8 @@
 
 namespace kbench {
 
-// $XDG_RUNTIME_DIR/kbench, else ${TMPDIR:-/tmp}/kbench-$UID.
+// $XDG_RUNTIME_DIR/kbench, else ${TMPDIR:-/tmp}/kbench-$UID. Relative values of these and of the
+// other variables here are ignored.
 std::string RuntimeDir();
 std::string DefaultSocketPath();  // RuntimeDir()/kbench.sock
 // ${XDG_STATE_HOME:-~/.local/state}/kbench

@@ -97,8 +97,57 @@ TEST_F(CommandsTest, WrongUseIsOneLine) {
   ExpectUsage({"submit", "matmul", "fp16", "64", "--quick", "--precise"}, "--precise");
   ExpectUsage({"submit", "matmul", "fp16", "64", "--seed", "x"}, "x");
   ExpectUsage({"list", "--state", "asleep"}, "there is no state 'asleep'");
-  ExpectUsage({"list", "--limit", "0"}, "--limit");
+  ExpectUsage({"list", "--state", "runing"}, "nearest: running");
+  ExpectUsage({"up", "--metrics-listen= "}, "--metrics-listen: is empty; give HOST:PORT");
   ExpectUsage({"watch"}, "JOB is required");
+}
+
+TEST_F(CommandsTest, NumbersOutsideTheirRangeNameIt) {
+  const auto submit = [](const std::string& option, const std::string& value) {
+    return std::vector<std::string>{"submit", "matmul", "fp16", "64", option, value};
+  };
+  const std::string seeds = " is outside 0 to 18446744073709551615";
+  ExpectUsage(submit("--seed", "-1"), "submit: --seed: -1" + seeds);
+  ExpectUsage(submit("--seed", "18446744073709551616"), "18446744073709551616" + seeds);
+  ExpectUsage(submit("--seed", "99999999999999999999999"), seeds);
+  ExpectUsage(submit("--seed", "1.5"), "--seed: '1.5' is not a whole number");
+  ExpectUsage(submit("--seed", "7x"), "--seed: '7x' is not a whole number");
+  ExpectUsage(submit("--priority", "-1"), "--priority: -1 is outside 0 to 1000");
+  ExpectUsage(submit("--priority", "1001"), "--priority: 1001 is outside 0 to 1000");
+  ExpectUsage({"list", "--limit", "0"}, "--limit: 0 is outside 1 to 1000000");
+  ExpectUsage({"up", "--timeout", "-5"}, "--timeout: -5 is outside 0 to 86400");
+  ExpectUsage({"up", "--timeout", "nan"}, "--timeout: nan is outside 0 to 86400");
+  ExpectUsage({"down", "--grace", "soon"}, "--grace: 'soon' is not a number");
+  EXPECT_TRUE(fake_.jobs.submitted.empty());
+}
+
+TEST_F(CommandsTest, TheWholeRangeOfSeedsAndPrioritiesIsTaken) {
+  PrepareJob();
+  Run({"submit", "matmul", "fp16", "64", "--detach", "--seed", "18446744073709551615", "--priority",
+       "1000"});
+  ASSERT_EQ(fake_.jobs.submitted.size(), 1U);
+  EXPECT_EQ(fake_.jobs.submitted[0].spec().policy().seed(), 18446744073709551615U);
+  EXPECT_EQ(fake_.jobs.submitted[0].spec().priority(), 1000);
+}
+
+TEST_F(CommandsTest, TheHelpOfSubmitListsTheExitCodes) {
+  const std::string help = Run({"submit", "--help"}).out;
+  EXPECT_THAT(help, AllOf(HasSubstr("Exit codes: 0 "), HasSubstr("130 Ctrl-C"), HasSubstr("75 ")));
+}
+
+TEST_F(CommandsTest, TextOfOthersCannotDriveTheTerminal) {
+  fake_.jobs.job = Parse<kbench::v1::Job>(
+      R"(name: "jobs/k3f9x2ab" state: JOB_STATE_FAILED owner: "e\n\033[31mred" message: "\033[2J"
+         cases { spec { kernel: "matmul" dtype: "\033[1m" size: "4096" } state: JOB_STATE_FAILED
+                 message: "x\033[31m" })");
+  EXPECT_THAT(Run({"list"}).out, AllOf(HasSubstr("e??[31mred"), Not(HasSubstr("\x1b"))));
+  for (const char* format : {"table", "csv", "markdown", "json"}) {
+    EXPECT_THAT(Run({"show", "k3f9x2ab", "-o", format}).out, Not(HasSubstr("\x1b"))) << format;
+  }
+  fake_.jobs.streams = {
+      {.events = {
+           Event(R"(final { name: "jobs/a" state: JOB_STATE_EXPIRED message: "\033[2J" })")}}};
+  EXPECT_EQ(Run({"watch", "a"}).err, "kbench-client: job a ended EXPIRED: ?[2J\n");
 }
 
 TEST_F(CommandsTest, SubmitWaitsAndPrintsTheTable) {

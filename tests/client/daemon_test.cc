@@ -86,6 +86,20 @@ TEST_F(DaemonTest, AStrangerWithTheLockIsNeverTakenForOurs) {
   close(fd);
 }
 
+TEST_F(DaemonTest, TheFilesItHasOpenAreItsOwn) {
+  ASSERT_EQ(mkfifo((folder_ + "/never").c_str(), 0600), 0);
+  auto started =
+      Start("exec 7>" + folder_ + "/mine.lock; echo ready; read -r line < " + folder_ + "/never");
+  ASSERT_TRUE(started.ok()) << started.status();
+  for (int i = 0; i < 250 && LastLines(folder_ + "/x.log", 1).empty(); ++i) usleep(20'000);
+  const int other = open((folder_ + "/other.lock").c_str(), O_RDWR | O_CREAT, 0600);
+  EXPECT_TRUE(started->HasOpen("mine.lock"));
+  EXPECT_FALSE(started->HasOpen("other.lock")) << "open in this process, not in that one";
+  close(other);
+  EXPECT_TRUE(started->Stop(5));
+  EXPECT_FALSE(started->HasOpen("mine.lock"));
+}
+
 TEST_F(DaemonTest, NoFileNoDaemon) {
   const auto found = FindDaemon(folder_ + "/none.pid", "kbench-server");
   ASSERT_TRUE(found.ok());
@@ -102,7 +116,9 @@ TEST_F(DaemonTest, GpusAreCountedByTheirNodes) {
 
 TEST(LayoutTest, NamesOfDevicesAndFiles) {
   EXPECT_EQ(DeviceName("cpu"), "cpu");
-  EXPECT_EQ(DeviceName("cpu:0-3"), "cpu");
+  EXPECT_EQ(DeviceName("cpu:0-3"), "cpu_0-3");
+  EXPECT_THAT(WorkerSpec("cpu:0").argv, ::testing::IsSupersetOf({"cpu:0", "--name", "cpu_0"}));
+  EXPECT_THAT(WorkerSpec("cpu").argv, ::testing::Not(::testing::Contains("--name")));
   EXPECT_EQ(DeviceName("0"), "gpu0");
   EXPECT_EQ(DeviceName("GPU-1234"), "");
   EXPECT_EQ(std::filesystem::path(WorkerPidPath("cpu:0-3/../x")).filename(),

@@ -116,6 +116,49 @@ def test_a_worker_that_cannot_start_shows_its_log(local):
     assert "Traceback" not in ran.err and len(ran.err.splitlines()) < 12
 
 
+def test_two_slices_of_the_cpu_are_two_devices(local):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one CPU")
+    a, b = sorted(os.sched_getaffinity(0))[:2]
+    ran = up_slices(local, a, b)
+    assert ran.code == 0, ran
+    devices = [line["device"]["name"] for line in local.client("devices", "-o", "json").lines]
+    assert sorted(devices) == sorted([f"cpu_{a}", f"cpu_{b}"])
+
+
+def up_slices(stack, *slices):
+    devices = [word for one in slices for word in ("--device", f"cpu:{one}")]
+    return stack.client("up", *devices, "--metrics-listen", "127.0.0.1:0")
+
+
+def test_a_worker_refused_beside_one_that_runs_is_no_success(local):
+    assert up(local).code == 0
+    for device in (min(os.sched_getaffinity(0)), 9999):
+        ran = up_slices(local, device)
+        assert ran.code == 5, ran
+        assert f"the worker of cpu:{device} ended at once" in ran.err, ran
+        assert "worker started" not in ran.out, ran
+        assert "still running: coordinator (pid" in ran.err, ran
+
+
+def test_an_up_without_patience_says_what_it_left_running(local):
+    ran = up(local, "--timeout", "0")
+    assert ran.code == 5, ran
+    assert re.search(r"still running: coordinator \(pid \d+\).*kbench-client down", ran.err), ran
+
+
+def test_output_that_cannot_be_written_is_an_error(local):
+    import subprocess
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([BIN / "kbench-client", "version"], env=local.env, stdout=full, stderr=subprocess.PIPE,
+                              text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (
+        5, "kbench-client: cannot write the output: No space left on device\n")
+    done = subprocess.run(["/bin/sh", "-c", 'exec "$0" version >&-', BIN / "kbench-client"], env=local.env,
+                          stderr=subprocess.PIPE, text=True, timeout=20)
+    assert done.returncode == 5 and "cannot write the output: Bad file descriptor" in done.stderr, done
+
+
 def test_missing_programs(local):
     alone = local.root / "alone"
     alone.mkdir()

@@ -43,11 +43,34 @@ TEST(IsLoopback, OnlyThisMachine) {
 TEST(RuntimeDir, FollowsXdgAndFallsBack) {
   setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
   EXPECT_EQ(DefaultSocketPath(), "/run/user/7/kbench/kbench.sock");
-  unsetenv("XDG_RUNTIME_DIR");
+  setenv("XDG_RUNTIME_DIR", "relative", 1);
   setenv("TMPDIR", "/scratch", 1);
+  EXPECT_EQ(RuntimeDir(), "/scratch/kbench-" + std::to_string(getuid())) << "not absolute: ignored";
+  unsetenv("XDG_RUNTIME_DIR");
   EXPECT_EQ(RuntimeDir(), "/scratch/kbench-" + std::to_string(getuid()));
   unsetenv("TMPDIR");
   EXPECT_EQ(RuntimeDir(), "/tmp/kbench-" + std::to_string(getuid()));
+}
+
+TEST(XdgDirs, ARelativeOneIsIgnored) {
+  setenv("HOME", "/home/ann", 1);
+  setenv("XDG_STATE_HOME", "state", 1);
+  EXPECT_EQ(DataDir(), "/home/ann/.local/state/kbench");
+  setenv("XDG_STATE_HOME", "/var/state", 1);
+  EXPECT_EQ(DataDir(), "/var/state/kbench");
+  unsetenv("XDG_STATE_HOME");
+}
+
+TEST(EnsureWritableDir, TakesABareName) {
+  std::string base = testing::TempDir() + "/paths-XXXXXX";
+  ASSERT_NE(mkdtemp(base.data()), nullptr);
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(base);
+  const absl::Status status = EnsureWritableDir("d2");
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(std::filesystem::is_directory(base + "/d2"));
+  std::filesystem::remove_all(base);
 }
 
 TEST(EnsureWritableDir, CreatesParentsPrivately) {
