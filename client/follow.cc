@@ -24,6 +24,8 @@ class Follower {
         observer_(observer) {}
 
   FollowResult Run() {
+    // Also between two streams somebody reacts to Ctrl-C: Sleep() ends.
+    const Interrupt::Hook here(interrupt_, [] {});
     Restart();
     while (true) {
       const grpc::Status status = WatchOnce();

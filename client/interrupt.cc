@@ -33,12 +33,12 @@ bool Interrupt::Sleep(double seconds) {
 
 Interrupt::Hook::Hook(Interrupt& interrupt, std::function<void()> on_fire) : interrupt_(interrupt) {
   MutexLock lock(interrupt_.mutex_);
-  interrupt_.hook_ = std::move(on_fire);
+  outer_ = std::exchange(interrupt_.hook_, std::move(on_fire));
 }
 
 Interrupt::Hook::~Hook() {
   MutexLock lock(interrupt_.mutex_);
-  interrupt_.hook_ = nullptr;
+  interrupt_.hook_ = std::move(outer_);
 }
 
 }  // namespace kbench::client

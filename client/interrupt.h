@@ -16,7 +16,8 @@ class Interrupt {
   // Sleeps; false as soon as it has fired.
   bool Sleep(double seconds);
 
-  // While it lives, `on_fire` is called (from the firing thread) by Fire().
+  // While it lives, `on_fire` is called (from the firing thread) by Fire(). Hooks nest: the
+  // innermost is called.
   class Hook {
    public:
     Hook(Interrupt& interrupt, std::function<void()> on_fire);
@@ -26,6 +27,7 @@ class Interrupt {
 
    private:
     Interrupt& interrupt_;
+    std::function<void()> outer_;
   };
 
  private:

@@ -182,10 +182,11 @@ class Starter {
       context_.interrupt.Sleep(kPollSeconds);
     }
     const ServerNote note = ReadServerNote();
-    io_.out << fmt::format(
-                   "coordinator {} (pid {}) on {}{}\n", ran ? "already runs" : "started",
-                   server.pid(), socket,
-                   note.metrics.empty() ? "" : ", metrics on http://" + note.metrics + "/metrics")
+    io_.out << fmt::format("coordinator {} (pid {}) on {}{}\n", ran ? "already runs" : "started",
+                           server.pid(), socket,
+                           note.metrics.empty() || note.pid != server.pid()
+                               ? ""
+                               : ", metrics on http://" + note.metrics + "/metrics")
             << std::flush;
     return kExitOk;
   }

@@ -27,13 +27,17 @@ class Recorder final : public JobObserver {
     ended.push_back(status.index());
     rows.push_back(status.results_size());
   }
-  void OnReconnecting() override { ++reconnects; }
+  void OnReconnecting() override {
+    ++reconnects;
+    if (on_reconnecting) on_reconnecting();
+  }
 
   std::vector<std::int64_t> events;
   std::vector<int> ended;
   std::vector<int> rows;
   int reconnects = 0;
   std::function<void()> on_event;
+  std::function<void()> on_reconnecting;
 };
 
 constexpr FollowOptions kFast{
@@ -149,6 +153,20 @@ TEST(FollowTest, InterruptEndsTheWatchAtOnce) {
   EXPECT_TRUE(result.interrupted);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   EXPECT_FALSE(interrupt.Fire()) << "a second Ctrl-C ends the process";
+}
+
+TEST(FollowTest, InterruptWhileReconnectingDetachesToo) {
+  FakeCoordinator fake;
+  fake.jobs.plain_end = true;
+  fake.jobs.streams = {{.events = {Event(kSnapshot)}, .end = absl::UnavailableError("")}};
+  Recorder recorder;
+  Interrupt interrupt;
+  recorder.on_reconnecting = [&] { EXPECT_TRUE(interrupt.Fire()) << "somebody is there to react"; };
+  FollowOptions slow = kFast;
+  slow.first_pause_seconds = 30;
+  const auto result = Follow(fake.Connect(), "jobs/a", slow, interrupt, recorder);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.job.name(), "jobs/a");
 }
 
 }  // namespace
