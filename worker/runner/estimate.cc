@@ -7,8 +7,8 @@
 namespace kbench {
 namespace {
 
-// Units of work a second that even a plain loop in an unoptimised build does, so that no time goes
-// into estimating what cannot be long.
+// Units of work a second that even a plain loop in an unoptimised build does: no time goes into
+// estimating what cannot be long, and a call that takes longer tells of a stall, not of the work.
 constexpr double kSlowestCpuRate = 2e7;
 constexpr double kSlowestGpuRate = 1e11;
 constexpr double kFirstWork = 1e6;
@@ -51,7 +51,8 @@ std::optional<double> EstimateLaunch(kb_engine* engine, const Implementation& im
                                      bool on_cpu, double limit_seconds,
                                      v1::RunnerFailure* failure) {
   const double work = Work(problem);
-  if (work < limit_seconds * (on_cpu ? kSlowestCpuRate : kSlowestGpuRate)) return std::nullopt;
+  const double slowest_rate = on_cpu ? kSlowestCpuRate : kSlowestGpuRate;
+  if (work < limit_seconds * slowest_rate) return std::nullopt;
   const KernelEntry* entry = FindKernel(problem.kernel);
   CaseOptions scaled_options = options;
   scaled_options.reference_dir.clear();  // nothing is verified here
@@ -73,6 +74,7 @@ std::optional<double> EstimateLaunch(kb_engine* engine, const Implementation& im
       if (scaled_failure.fatal()) *failure = scaled_failure;
       return std::nullopt;
     }
+    if (*seconds > scaled_work / slowest_rate) continue;
     estimate = *seconds * (work / scaled_work);
     if (*estimate <= kSafeShare * limit_seconds || *seconds >= kLongSeconds) break;
     if (*seconds >= kClearSeconds && *seconds >= kClearGrowth * before && before > 0) break;
