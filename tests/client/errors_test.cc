@@ -57,7 +57,7 @@ TEST(ErrorLinesTest, RetryIsToldAndControlCharactersAreNot) {
       ErrorLines(MakeError(
           absl::StatusCode::kResourceExhausted, "the queue\nis \x1b[31mfull",
           {.reason = "QUEUE_FULL", .metadata = {}, .violations = {}, .retry_after_seconds = 30})),
-      ElementsAre("the queue is  [31mfull; try again in 30 s"));
+      ElementsAre("the queue?is ?[31mfull; try again in 30 s"));
 }
 
 TEST(ErrorLinesTest, AStatusWithoutWordsStillSaysSomething) {
