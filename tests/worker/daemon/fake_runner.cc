@@ -116,7 +116,8 @@ class FakeRunner {
 
   void Prepare(const v1::Prepare& prepare, v1::RunnerReply* reply) {
     name_ = prepare.implementation();
-    if (Is("crash-prepare")) raise(SIGSEGV);
+    // SIGABRT, because sanitizers turn a SIGSEGV into an exit.
+    if (Is("crash-prepare")) raise(SIGABRT);
     if (Is("hang-prepare")) Hang();
     if (Is("oom")) return Fail(reply, v1::OUTCOME_OUT_OF_MEMORY, "DEVICE_MEMORY");
     if (Is("unsupported")) return Fail(reply, v1::OUTCOME_UNSUPPORTED, "NO_LAYOUT");
@@ -174,7 +175,7 @@ class FakeRunner {
 
   // False: nothing is to be sent any more.
   bool Burst(const v1::RunnerRequest& request, v1::RunnerReply* reply) {
-    if (Is("crash")) raise(SIGSEGV);
+    if (Is("crash")) raise(SIGABRT);
     if (Is("exit")) _exit(3);
     if (Is("hang")) Hang();
     if (Is("close")) {

@@ -89,7 +89,7 @@ TEST_P(RunnerFaults, AreOutcomesAndTheProcessIsGone) {
 INSTANTIATE_TEST_SUITE_P(
     All, RunnerFaults,
     testing::Values(
-        Fault{"fake/crash", v1::OUTCOME_CRASHED, "SIGSEGV", "during measure"},
+        Fault{"fake/crash", v1::OUTCOME_CRASHED, "SIGABRT", "during measure"},
         Fault{"fake/exit", v1::OUTCOME_CRASHED, "EXITED", "exit code 3"},
         Fault{"fake/hang", v1::OUTCOME_TIMED_OUT, "MEASURE_TIMEOUT", "within 1 s during measure"},
         Fault{"fake/late-half-frame", v1::OUTCOME_TIMED_OUT, "MEASURE_TIMEOUT", "no answer"},
