@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks and tests, as CI runs them: installs what is missing, builds everything that compiles without a GPU, stops at the first red.
+# The checks and tests that CI runs: installs what is missing, builds everything that compiles without a GPU, stops at the first red.
 #
 #   tests/run.sh [STEP...]     steps, in this order: lint build unit tidy sanitizers python (default: lint build unit python)
 #

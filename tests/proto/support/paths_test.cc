@@ -53,9 +53,9 @@ TEST(RuntimeDir, FollowsXdgAndFallsBack) {
 }
 
 TEST(XdgDirs, ARelativeOneIsIgnored) {
-  setenv("HOME", "/home/ann", 1);
+  setenv("HOME", "/home/user", 1);
   setenv("XDG_STATE_HOME", "state", 1);
-  EXPECT_EQ(DataDir(), "/home/ann/.local/state/kbench");
+  EXPECT_EQ(DataDir(), "/home/user/.local/state/kbench");
   setenv("XDG_STATE_HOME", "/var/state", 1);
   EXPECT_EQ(DataDir(), "/var/state/kbench");
   unsetenv("XDG_STATE_HOME");
