@@ -55,6 +55,9 @@ struct Implementation {
   std::string kernel;   // of the catalog
   std::string summary;  // the idea in one sentence
   std::vector<DType> dtypes;
+  // Why the machine at hand has no such dtype, or nothing: what it lacks is not offered. May be
+  // null.
+  std::optional<std::string> (*dtype_missing)(DType) = nullptr;
   bool default_choice = false;  // runs without --impl: a library, or the best variant of its family
   // Why this problem cannot be run, or nothing. Called before anything is allocated. May be null:
   // everything in `dtypes` is supported.

@@ -74,6 +74,27 @@ std::vector<std::string> ResultCells(const Result& result, bool with_speed_inter
           VerdictWord(result.verdict())};
 }
 
+namespace {
+
+// What to do when every row is SKIPPED or UNSUPPORTED: a table without a number should not look
+// like a success. Empty where there is a number, or a fault that speaks for itself.
+std::string NothingMeasured(const CaseStatus& status) {
+  bool skipped = false;
+  for (const Result& result : status.results()) {
+    const auto outcome = result.outcome();
+    if (outcome == kbench::v1::OUTCOME_SKIPPED) {
+      skipped = true;
+    } else if (outcome != kbench::v1::OUTCOME_UNSUPPORTED) {
+      return "";
+    }
+  }
+  if (status.results_size() == 0) return "";
+  return skipped ? "Nothing was measured: take a smaller size, or give it more time with --budget."
+                 : "Nothing was measured: 'kbench-client kernels' lists what this device runs.";
+}
+
+}  // namespace
+
 std::vector<std::string> CaseNotes(const CaseStatus& status) {
   std::vector<std::string> notes;
   std::vector<std::string> advice;  // the same one for several rows is given once
@@ -91,6 +112,9 @@ std::vector<std::string> CaseNotes(const CaseStatus& status) {
                                 sentence.empty() ? "no reason was given" : sentence));
   }
   for (const std::string& text : advice) notes.push_back(text + ".");
+  if (const std::string nothing = NothingMeasured(status); !nothing.empty()) {
+    notes.push_back(nothing);
+  }
   if (status.attempt() > 1) {
     notes.push_back(fmt::format("Measured at attempt {}: the earlier ones were lost on the way.",
                                 status.attempt()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/element.h"
+#include "kernels/cpu_features.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -79,24 +80,17 @@ KBENCH_AVX2 void NarrowBfloat(const float* from, std::uint16_t* to, std::int64_t
   NarrowScalar<FloatToBfloatBits>(from + i, to + i, n - i);
 }
 
-bool HaveAvx2() {
-  static const bool have = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-  return have;
-}
-
 Converter<std::uint16_t, float> Widener(DType dtype) {
-  if (HaveAvx2()) return dtype == DType::kFp16 ? WidenHalf : WidenBfloat;
+  if (CpuHasAvx2()) return dtype == DType::kFp16 ? WidenHalf : WidenBfloat;
   return dtype == DType::kFp16 ? WidenScalar<HalfBitsToFloat> : WidenScalar<BfloatBitsToFloat>;
 }
 
 Converter<float, std::uint16_t> Narrower(DType dtype) {
-  if (HaveAvx2()) return dtype == DType::kFp16 ? NarrowHalf : NarrowBfloat;
+  if (CpuHasAvx2()) return dtype == DType::kFp16 ? NarrowHalf : NarrowBfloat;
   return dtype == DType::kFp16 ? NarrowScalar<FloatToHalfBits> : NarrowScalar<FloatToBfloatBits>;
 }
 
 #else
-
-bool HaveAvx2() { return false; }
 
 Converter<std::uint16_t, float> Widener(DType dtype) {
   return dtype == DType::kFp16 ? WidenScalar<HalfBitsToFloat> : WidenScalar<BfloatBitsToFloat>;
@@ -135,6 +129,6 @@ void ConvertFromFp32(DType dtype, const float* from, std::uint16_t* to, std::int
   InChunks(Narrower(dtype), from, to, n, threads);
 }
 
-const char* ConversionPath() { return HaveAvx2() ? "avx2" : "scalar"; }
+const char* ConversionPath() { return CpuHasAvx2() ? "avx2" : "scalar"; }
 
 }  // namespace kbench

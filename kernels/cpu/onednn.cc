@@ -1,6 +1,9 @@
 #include "kernels/cpu/onednn.h"
 
-#include <cstring>
+#include <utility>
+
+#include "kernels/cpu/threads.h"
+#include "kernels/cpu_features.h"
 
 namespace kbench {
 namespace {
@@ -82,15 +85,15 @@ OnednnSoftmaxPrimitive::primitive_desc OnednnSoftmax(std::int64_t rows, std::int
 }
 
 std::optional<std::string> NoNativeHalf(DType dtype) {
-#if defined(__x86_64__)
-  if (dtype == DType::kFp16 && !__builtin_cpu_supports("avx512fp16")) {
+#if defined(__x86_64__)  // elsewhere only oneDNN knows
+  if (dtype == DType::kFp16 && !CpuHasFp16()) {
     return "this CPU has no fp16 arithmetic (AVX512-FP16): use cpu/onednn-via-fp32";
   }
-  if (dtype == DType::kBf16 && !__builtin_cpu_supports("avx512bf16")) {
+  if (dtype == DType::kBf16 && !CpuHasBf16()) {
     return "this CPU has no bf16 arithmetic (AVX512-BF16): use cpu/onednn-via-fp32";
   }
 #else
-  (void)dtype;  // elsewhere only oneDNN knows
+  (void)dtype;
 #endif
   return std::nullopt;
 }
@@ -106,12 +109,6 @@ std::optional<std::string> OnednnUnsupported(
   } catch (const std::exception& error) {
     return std::string("oneDNN has no code for this problem on this CPU: ") + error.what();
   }
-}
-
-std::optional<std::string> OnednnUnsupportedHalf(
-    const Problem& problem, const std::function<dnnl::primitive_desc_base()>& describe) {
-  if (std::optional<std::string> reason = NoNativeHalf(problem.dtype)) return reason;
-  return OnednnUnsupported(describe);
 }
 
 OnednnCall::OnednnCall(const dnnl::primitive& primitive,
@@ -137,6 +134,17 @@ OnednnCall::OnednnCall(const dnnl::primitive& primitive,
 void OnednnCall::Run() {
   primitive_.execute(stream_, arguments_);
   stream_.wait();
+}
+
+std::unique_ptr<Instance> OnednnInstance(const dnnl::primitive_desc_base& descriptor,
+                                         std::shared_ptr<OnednnCall> call, int threads) {
+  ConfigurationMap configuration = OnednnConfiguration(descriptor, threads, call->scratch_bytes());
+  return std::make_unique<HostInstance>(
+      [call = std::move(call), threads] {
+        UseOpenMpThreads(threads);
+        call->Run();
+      },
+      std::move(configuration));
 }
 
 ConfigurationMap OnednnConfiguration(const dnnl::primitive_desc_base& descriptor, int threads,

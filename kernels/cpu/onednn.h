@@ -34,9 +34,6 @@ std::optional<std::string> NoNativeHalf(DType dtype);
 // Calls `describe`, which makes a descriptor: why oneDNN cannot run it well, or nothing.
 std::optional<std::string> OnednnUnsupported(
     const std::function<dnnl::primitive_desc_base()>& describe);
-// The same for a problem in a half type, which also needs the CPU's own instructions.
-std::optional<std::string> OnednnUnsupportedHalf(
-    const Problem& problem, const std::function<dnnl::primitive_desc_base()>& describe);
 
 // A primitive bound to its memory. `arguments` maps DNNL_ARG_SRC and so on to plain pointers.
 class OnednnCall {
@@ -54,6 +51,10 @@ class OnednnCall {
   HostBuffer scratch_;
   std::unordered_map<int, dnnl::memory> arguments_;
 };
+
+// An instance that is this one call.
+std::unique_ptr<Instance> OnednnInstance(const dnnl::primitive_desc_base& descriptor,
+                                         std::shared_ptr<OnednnCall> call, int threads);
 
 ConfigurationMap OnednnConfiguration(const dnnl::primitive_desc_base& descriptor, int threads,
                                      std::int64_t scratch_bytes);

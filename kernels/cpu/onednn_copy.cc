@@ -23,12 +23,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
         dnnl::reorder(descriptor), descriptor,
         std::unordered_map<int, const void*>{{DNNL_ARG_SRC, operands.inputs[0]},
                                              {DNNL_ARG_DST, operands.output}});
-    return std::make_unique<HostInstance>(
-        [=] {
-          UseOpenMpThreads(threads);
-          call->Run();
-        },
-        OnednnConfiguration(descriptor, threads, call->scratch_bytes()));
+    return OnednnInstance(descriptor, std::move(call), threads);
   });
 }
 

@@ -11,11 +11,9 @@ namespace kbench {
 namespace {
 
 std::optional<std::string> Unsupported(const Problem& problem) {
-  const auto describe = [&]() -> dnnl::primitive_desc_base {
+  return OnednnUnsupported([&]() -> dnnl::primitive_desc_base {
     return OnednnMatmul(MatmulOperands(problem.shape), OnednnType(problem.dtype));
-  };
-  return problem.dtype == DType::kFp32 ? OnednnUnsupported(describe)
-                                       : OnednnUnsupportedHalf(problem, describe);
+  });
 }
 
 std::optional<std::string> UnsupportedInFp32(const Problem& problem) {
@@ -39,12 +37,7 @@ CreateResult CreateNative(const Problem& problem, const OperandPointers& operand
     UseOpenMpThreads(threads);  // the descriptor is made for a number of threads
     const auto descriptor = OnednnMatmul(MatmulOperands(problem.shape), OnednnType(problem.dtype));
     auto call = MakeCall(descriptor, operands.inputs[0], operands.inputs[1], operands.output);
-    return std::make_unique<HostInstance>(
-        [=] {
-          UseOpenMpThreads(threads);
-          call->Run();
-        },
-        OnednnConfiguration(descriptor, threads, call->scratch_bytes()));
+    return OnednnInstance(descriptor, std::move(call), threads);
   });
 }
 
@@ -80,6 +73,7 @@ Implementation CpuOnednnMatmul() {
           .kernel = "matmul",
           .summary = "oneDNN matmul",
           .dtypes = {DType::kFp32, DType::kFp16, DType::kBf16},
+          .dtype_missing = NoNativeHalf,
           .default_choice = true,
           .unsupported = Unsupported,
           .create = CreateNative};

@@ -16,11 +16,8 @@ OnednnSoftmaxPrimitive::primitive_desc Describe(const Problem& problem,
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {
-  const auto describe = [&]() -> dnnl::primitive_desc_base {
-    return Describe(problem, OnednnType(problem.dtype));
-  };
-  return problem.dtype == DType::kFp32 ? OnednnUnsupported(describe)
-                                       : OnednnUnsupportedHalf(problem, describe);
+  return OnednnUnsupported(
+      [&]() -> dnnl::primitive_desc_base { return Describe(problem, OnednnType(problem.dtype)); });
 }
 
 std::optional<std::string> UnsupportedInFp32(const Problem& problem) {
@@ -43,12 +40,7 @@ CreateResult CreateNative(const Problem& problem, const OperandPointers& operand
     UseOpenMpThreads(threads);
     const auto descriptor = Describe(problem, OnednnType(problem.dtype));
     auto call = MakeCall(descriptor, operands.inputs[0], operands.output);
-    return std::make_unique<HostInstance>(
-        [=] {
-          UseOpenMpThreads(threads);
-          call->Run();
-        },
-        OnednnConfiguration(descriptor, threads, call->scratch_bytes()));
+    return OnednnInstance(descriptor, std::move(call), threads);
   });
 }
 
@@ -86,6 +78,7 @@ Implementation CpuOnednnSoftmax() {
           .kernel = "softmax",
           .summary = "oneDNN softmax",
           .dtypes = {DType::kFp32, DType::kFp16, DType::kBf16},
+          .dtype_missing = NoNativeHalf,
           .default_choice = true,
           .unsupported = Unsupported,
           .create = CreateNative};

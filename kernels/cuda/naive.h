@@ -28,9 +28,4 @@ inline Implementation NaiveImplementation(
   return implementation;
 }
 
-inline CreateResult UnsupportedDType(DType dtype) {
-  return ImplementationError{ImplementationError::Kind::kUnsupported,
-                             std::string("cuda/naive has no kernel in ") + Info(dtype).name, 0};
-}
-
 }  // namespace kbench::cuda

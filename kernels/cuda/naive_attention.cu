@@ -2,6 +2,7 @@
 // maximum and sum (online softmax). All products in the accumulator's type, no tensor cores; tf32
 // rounds q, k, the probabilities and v first.
 #include "kernels/cuda/block_reduce.cuh"
+#include "kernels/cuda/dtypes.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/implementations.h"
 #include "kernels/cuda/naive.h"
@@ -108,20 +109,13 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands) {
   });
 }
 
+using Compiled = DTypes<DType::kFp32, DType::kTf32, DType::kFp16, DType::kBf16>;
+
 CreateResult Create(const Problem& problem, const OperandPointers& operands,
                     const DeviceContext& /*context*/) {
-  switch (problem.dtype) {
-    case DType::kFp32:
-      return CreateAs<DType::kFp32>(problem, operands);
-    case DType::kTf32:
-      return CreateAs<DType::kTf32>(problem, operands);
-    case DType::kFp16:
-      return CreateAs<DType::kFp16>(problem, operands);
-    case DType::kBf16:
-      return CreateAs<DType::kBf16>(problem, operands);
-    default:
-      return UnsupportedDType(problem.dtype);
-  }
+  return Compiled::Create(problem.dtype, [&](auto dtype) {
+    return CreateAs<decltype(dtype)::value>(problem, operands);
+  });
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {
@@ -134,9 +128,9 @@ std::optional<std::string> Unsupported(const Problem& problem) {
 }  // namespace cuda
 
 Implementation CudaNaiveAttention() {
-  return cuda::NaiveImplementation(
-      "attention", "one block a query row, online softmax, no tensor cores",
-      {DType::kFp32, DType::kTf32, DType::kFp16, DType::kBf16}, cuda::Create, cuda::Unsupported);
+  return cuda::NaiveImplementation("attention",
+                                   "one block a query row, online softmax, no tensor cores",
+                                   cuda::Compiled::List(), cuda::Create, cuda::Unsupported);
 }
 
 }  // namespace kbench

@@ -1,5 +1,6 @@
 // cuda/naive matmul: 32 x 32 tiles through shared memory, one element a thread, plain multiply-adds
 // in the accumulator's type. tf32 rounds the operands and multiplies them in fp32, which is exact.
+#include "kernels/cuda/dtypes.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/implementations.h"
 #include "kernels/cuda/naive.h"
@@ -75,22 +76,13 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands) {
   });
 }
 
+using Compiled = DTypes<DType::kFp64, DType::kFp32, DType::kTf32, DType::kFp16, DType::kBf16>;
+
 CreateResult Create(const Problem& problem, const OperandPointers& operands,
                     const DeviceContext& /*context*/) {
-  switch (problem.dtype) {
-    case DType::kFp64:
-      return CreateAs<DType::kFp64>(problem, operands);
-    case DType::kFp32:
-      return CreateAs<DType::kFp32>(problem, operands);
-    case DType::kTf32:
-      return CreateAs<DType::kTf32>(problem, operands);
-    case DType::kFp16:
-      return CreateAs<DType::kFp16>(problem, operands);
-    case DType::kBf16:
-      return CreateAs<DType::kBf16>(problem, operands);
-    default:
-      return UnsupportedDType(problem.dtype);
-  }
+  return Compiled::Create(problem.dtype, [&](auto dtype) {
+    return CreateAs<decltype(dtype)::value>(problem, operands);
+  });
 }
 
 }  // namespace
@@ -99,7 +91,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
 Implementation CudaNaiveMatmul() {
   return cuda::NaiveImplementation(
       "matmul", "32x32 tiles in shared memory, one element a thread, no tensor cores",
-      {DType::kFp64, DType::kFp32, DType::kTf32, DType::kFp16, DType::kBf16}, cuda::Create);
+      cuda::Compiled::List(), cuda::Create);
 }
 
 }  // namespace kbench

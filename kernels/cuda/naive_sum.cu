@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kernels/cuda/block_reduce.cuh"
+#include "kernels/cuda/dtypes.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/implementations.h"
 #include "kernels/cuda/naive.h"
@@ -64,20 +65,13 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands) {
       std::make_unique<DeviceInstance>(std::move(body), std::move(configuration)));
 }
 
+using Compiled = DTypes<DType::kFp64, DType::kFp32, DType::kFp16, DType::kBf16>;
+
 CreateResult Create(const Problem& problem, const OperandPointers& operands,
                     const DeviceContext& /*context*/) {
-  switch (problem.dtype) {
-    case DType::kFp64:
-      return CreateAs<DType::kFp64>(problem, operands);
-    case DType::kFp32:
-      return CreateAs<DType::kFp32>(problem, operands);
-    case DType::kFp16:
-      return CreateAs<DType::kFp16>(problem, operands);
-    case DType::kBf16:
-      return CreateAs<DType::kBf16>(problem, operands);
-    default:
-      return UnsupportedDType(problem.dtype);
-  }
+  return Compiled::Create(problem.dtype, [&](auto dtype) {
+    return CreateAs<decltype(dtype)::value>(problem, operands);
+  });
 }
 
 }  // namespace
@@ -85,8 +79,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
 
 Implementation CudaNaiveSum() {
   return cuda::NaiveImplementation("sum", "a sum a block, then one block sums those",
-                                   {DType::kFp64, DType::kFp32, DType::kFp16, DType::kBf16},
-                                   cuda::Create);
+                                   cuda::Compiled::List(), cuda::Create);
 }
 
 }  // namespace kbench

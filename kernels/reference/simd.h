@@ -2,15 +2,13 @@
 // illegal instruction on an old CPU, no slow loop on a new one. Private to the reference library.
 #pragma once
 
+#include "kernels/cpu_features.h"
+
 namespace kbench::reference {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define KB_AVX2 __attribute__((target("avx2,fma,f16c")))
-inline bool HasAvx2() {
-  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                          __builtin_cpu_supports("f16c");
-  return has;
-}
+inline bool HasAvx2() { return CpuHasAvx2(); }
 #else
 #define KB_AVX2
 inline bool HasAvx2() { return false; }

@@ -60,6 +60,19 @@ cuda/broken     CRASHED: the runner ended by signal 11 (Segmentation fault) whil
 )");
 }
 
+TEST(TableTest, ATableWithoutANumberSaysWhatToDo) {
+  const std::string skipped =
+      "results { implementation: \"cpu/naive\" outcome: OUTCOME_SKIPPED estimate_seconds: 43 }";
+  const std::string unsupported =
+      "results { implementation: \"cpu/onednn\" outcome: OUTCOME_UNSUPPORTED message: \"no\" }";
+  EXPECT_THAT(Write(Format::kTable, skipped + unsupported),
+              HasSubstr("Nothing was measured: take a smaller size, or give it more time with "
+                        "--budget."));
+  EXPECT_THAT(Write(Format::kTable, unsupported), HasSubstr("'kbench-client kernels' lists"));
+  EXPECT_THAT(Write(Format::kTable, skipped + "results {" + OkRow("cublas") + "}"),
+              Not(HasSubstr("Nothing was measured")));
+}
+
 TEST(TableTest, NeverWiderThanNinetyColumns) {
   for (const std::string name :
        {"cublas", "cpu/openblas-via-fp32", "cuda/a-very-long-variant-name-of-the-future"}) {

@@ -65,6 +65,7 @@ AttemptOutcome CaseDriver::Run() {
   }
   while (!Stopped() && RunGroup()) ++groups_;
   ConcludeUnfinished();
+  ElectBaseline();
   Say("finish", "");
   for (const auto& cell : cells_) {
     v1::Result result = MakeResult(*cell);
@@ -127,6 +128,7 @@ bool CaseDriver::RunGroup() {
   }
   PrepareGroup();
   VerifyBefore();
+  ElectBaseline();
   Measure();
   VerifyAfter();
   if (Stopped()) return false;  // numbers that were not checked again do not count

@@ -75,6 +75,7 @@ class CaseDriver {
   bool PrepareCell(Cell& cell, int left);
   void DropWhatCannotFit();
   void VerifyBefore();
+  void ElectBaseline();
   void WarmUp(Cell& cell, double factor);
 
   // case_measure.cc

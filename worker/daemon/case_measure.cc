@@ -21,6 +21,9 @@ constexpr double kMostCoolSeconds = 5;
 // A burst that takes ten times as long as it should, and seconds more, is a hang.
 constexpr double kHangFactor = 10;
 constexpr double kHangSeconds = 3;
+// A burst that fitted the budget and overruns it met a busy host: it may end, so that the rounds
+// before it keep their worth.
+constexpr double kGraceSeconds = 2;
 
 bool AllPositive(const google::protobuf::RepeatedField<double>& seconds) {
   return std::all_of(seconds.begin(), seconds.end(), [](double value) { return value > 0; });
@@ -90,7 +93,8 @@ void CaseDriver::Visit(Cell& cell, int round, int position, int samples) {
   v1::RunnerRequest request;
   request.mutable_burst()->set_samples(samples);
   request.mutable_burst()->set_max_seconds(std::max(0.05, std::min(3 * expected + 0.1, left)));
-  const double watchdog = std::min(kHangFactor * expected + kHangSeconds, std::max(0.1, left));
+  const double watchdog =
+      std::min(kHangFactor * expected + kHangSeconds, std::max(0.0, left) + kGraceSeconds);
   context_.monitor->Begin();
   const double begin = Elapsed();
   auto reply = cell.runner->Call(std::move(request), watchdog, "measure", cancel_);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "kernels/catalog/catalog.h"
 #include "worker/daemon/case_driver.h"
 #include "worker/device/cpu_device.h"
 #include "worker/experiment/budget.h"
@@ -72,6 +73,11 @@ bool CaseDriver::PrepareCell(Cell& cell, int left) {
     }
     cell.runner = *std::move(runner);
   }
+  if (Usable() <= 0) {
+    End(cell, v1::OUTCOME_SKIPPED, "BUDGET",
+        "the time of the case was used up before its turn came");
+    return false;
+  }
   // Usable() keeps about two launches of each resident cell aside for its last checks.
   double claimed = 0;
   for (const Cell* other : Resident()) {
@@ -126,6 +132,11 @@ void CaseDriver::VerifyBefore() {
   int left = static_cast<int>(resident.size());
   for (Cell* cell : resident) {
     if (Stopped()) return;
+    if (Usable() <= 0) {
+      End(*cell, v1::OUTCOME_SKIPPED, "BUDGET",
+          "the time of the case was used up before its result could be checked");
+      continue;
+    }
     Say("verify", cell->name);
     const double begin = Elapsed();
     const double seconds = experiment::FairShare(Usable(), left--);
@@ -135,6 +146,24 @@ void CaseDriver::VerifyBefore() {
   for (Cell* cell : Resident()) {
     if (Stopped()) return;
     if (cell->record.rounds.empty() || cell->baseline) WarmUp(*cell, 1);
+  }
+}
+
+// When the baseline of the assignment ended badly, the next one of the catalog takes its place: the
+// others keep something to stand beside. All cells are visited in every round, so it is paired with
+// them even when it is chosen after the rounds.
+void CaseDriver::ElectBaseline() {
+  if (assign_.baseline().empty() || cancel_->cancelled()) return;
+  const auto lost =
+      std::find_if(cells_.begin(), cells_.end(), [](const auto& cell) { return cell->baseline; });
+  if (lost != cells_.end() && (*lost)->state != Cell::State::kEnded) return;
+  for (const std::string& name : FindKernel(assign_.case_().kernel())->baselines) {
+    for (const auto& cell : cells_) {
+      if (cell->name != name || cell->state == Cell::State::kEnded) continue;
+      if (lost != cells_.end()) (*lost)->baseline = false;
+      cell->baseline = true;
+      return;
+    }
   }
 }
 

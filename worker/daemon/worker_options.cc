@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "CLI/CLI.hpp"
-#include "worker/device/cpu_list.h"
+#include "proto/support/cpu_list.h"
 
 namespace kbench {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include "worker/device/cpu_list.h"
+#include "proto/support/cpu_list.h"
 
 namespace kbench {
 namespace {

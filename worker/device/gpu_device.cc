@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "worker/device/cpu_list.h"
+#include "proto/support/cpu_list.h"
 #include "worker/device/datasheet.h"
 #include "worker/device/deadline_thread.h"
 #include "worker/device/gpu_monitor.h"

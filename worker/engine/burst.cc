@@ -92,6 +92,7 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
   }
   out->seconds = timeline_.HostSeconds() - begin;
   out->flags |= timeline_.Disturbances();
+  timeline_.EndBurst();
   return error;
 }
 

@@ -12,6 +12,9 @@ namespace kbench::engine {
 namespace {
 
 constexpr int kMostSamples = 64;  // between two looks at the time limit
+// The libraries' threads spin for a few milliseconds after their work (runner_main.cc sets how
+// long): one that is still awake after this much will not sleep at all.
+constexpr double kMostRestSeconds = 0.05;
 
 using SteadyClock = std::chrono::steady_clock;
 
@@ -49,6 +52,16 @@ TimelineFacts CpuTimeline::Facts() const {
   facts.max_queued_samples = kMostSamples;
   facts.has_queue = false;
   return facts;
+}
+
+TimelineError CpuTimeline::BeginBurst() {
+  own_threads_.Place();
+  return {};
+}
+
+void CpuTimeline::EndBurst() {
+  own_threads_.FreeCaller();
+  (void)OwnThreads::WaitUntilAsleep(kMostRestSeconds);
 }
 
 TimelineError CpuTimeline::Flush(FlushKind kind) {

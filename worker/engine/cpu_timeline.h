@@ -3,19 +3,21 @@
 // one thread; owned by the CpuDevice.
 //
 // The flushes of a CPU:
-//   clean  evicts the operands line by line, so that the kernel reads from memory and finds no
-//   dirty
-//          line of anybody else's that it would have to write back;
+//   clean  evicts the operands line by line: the kernel reads from memory and finds no dirty line
+//          of anybody else's that it would have to write back;
 //   dirty  the same, and then the caches that belong to this core alone (L1d and L2) are filled
-//   with
-//          freshly written foreign lines, whose write-back the kernel pays;
+//          with freshly written foreign lines, whose write-back the kernel pays;
 //   none   leaves what the last launch left.
+//
+// Every thread of the process has a CPU of its own during a burst, and the library's threads are
+// asleep after it.
 #pragma once
 
 #include <chrono>
 #include <utility>
 #include <vector>
 
+#include "worker/engine/own_threads.h"
 #include "worker/engine/scheduler_watch.h"
 #include "worker/engine/timeline.h"
 
@@ -29,7 +31,8 @@ class CpuTimeline final : public Timeline {
   void SetOperands(std::vector<std::pair<const void*, std::int64_t>> operands);
 
   TimelineFacts Facts() const override;
-  TimelineError BeginBurst() override { return {}; }
+  TimelineError BeginBurst() override;
+  void EndBurst() override;
   TimelineError Block() override { return {}; }
   TimelineError Release() override { return {}; }
   TimelineError Flush(FlushKind kind) override;
@@ -55,6 +58,7 @@ class CpuTimeline final : public Timeline {
   std::vector<char> foreign_;  // what a dirty flush writes
   char foreign_value_ = 0;
   bool migrated_ = false;
+  OwnThreads own_threads_;
   SchedulerWatch watch_;
 };
 

@@ -32,6 +32,7 @@ class CudaTimeline final : public Timeline {
 
   TimelineFacts Facts() const override;
   TimelineError BeginBurst() override;
+  void EndBurst() override {}
   TimelineError Block() override;
   TimelineError Release() override;
   TimelineError Flush(FlushKind kind) override;

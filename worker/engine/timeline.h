@@ -27,6 +27,8 @@ class Timeline {
   virtual TimelineFacts Facts() const = 0;
   // Once before each burst, with an empty queue: what must not differ between bursts is set.
   virtual TimelineError BeginBurst() = 0;
+  // Once after each burst: leaves the machine to whoever measures next.
+  virtual void EndBurst() = 0;
   // Holds the queue: nothing enqueued later starts before Release(). A no-op without a queue.
   virtual TimelineError Block() = 0;
   virtual TimelineError Release() = 0;

@@ -13,6 +13,8 @@ constexpr int kMinSamples = 10;
 constexpr int kMaxSamples = 1000;
 // A short kernel with a long flush: no use in an endless visit.
 constexpr double kMaxVisitSeconds = 0.5;
+// A shorter deadline than this tells of a busy host, not of a hang.
+constexpr double kLeastDeadline = 0.5;
 
 }  // namespace
 
@@ -23,7 +25,7 @@ double LaunchLimit(double usable_seconds, double claimed_seconds) {
 }
 
 double FairShare(double usable_seconds, int left) {
-  return std::max(0.05, usable_seconds / (std::max(left, 1) + 1));
+  return std::max(kLeastDeadline, usable_seconds / (std::max(left, 1) + 1));
 }
 
 std::vector<std::size_t> DropUntilFits(const std::vector<LaunchCost>& costs, int launches,

@@ -3,7 +3,8 @@
 #include <sched.h>
 
 #include <charconv>
-#include <sstream>
+
+#include "proto/support/cpu_list.h"
 
 namespace kbench {
 namespace {
@@ -23,7 +24,14 @@ absl::StatusOr<int> ParseInt(const std::string& text, int low, int high) {
 absl::Status Set(const std::string& name, const std::string& value, RunnerOptions* options) {
   if (name == "--cpus") {
     auto cpus = ParseCpuList(value);
-    if (!cpus.ok()) return cpus.status();
+    if (!cpus.ok()) {
+      return absl::InvalidArgumentError("--cpus: " + std::string(cpus.status().message()));
+    }
+    if (cpus->back() >= CPU_SETSIZE) {
+      return absl::InvalidArgumentError("--cpus: " + std::to_string(cpus->back()) +
+                                        " is beyond the last CPU that a process can be put on, " +
+                                        std::to_string(CPU_SETSIZE - 1));
+    }
     options->cpus = *std::move(cpus);
     return absl::OkStatus();
   }
@@ -37,23 +45,6 @@ absl::Status Set(const std::string& name, const std::string& value, RunnerOption
 }
 
 }  // namespace
-
-absl::StatusOr<std::vector<int>> ParseCpuList(const std::string& text) {
-  std::vector<int> cpus;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    const std::size_t dash = part.find('-');
-    const auto first = ParseInt(part.substr(0, dash), 0, CPU_SETSIZE - 1);
-    const auto last =
-        dash == std::string::npos ? first : ParseInt(part.substr(dash + 1), 0, CPU_SETSIZE - 1);
-    if (!first.ok() || !last.ok() || *last < *first) {
-      return absl::InvalidArgumentError("--cpus takes a list such as 0-3,6, not '" + text + "'");
-    }
-    for (int cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
-  }
-  if (cpus.empty()) return absl::InvalidArgumentError("--cpus takes a list such as 0-3,6");
-  return cpus;
-}
 
 absl::StatusOr<RunnerOptions> ParseRunnerOptions(const std::vector<std::string>& args) {
   RunnerOptions options;

@@ -21,7 +21,4 @@ struct RunnerOptions {
 // `args` without the program's name. INVALID_ARGUMENT names the argument and what would be right.
 absl::StatusOr<RunnerOptions> ParseRunnerOptions(const std::vector<std::string>& args);
 
-// "0-3,6" as {0, 1, 2, 3, 6}.
-absl::StatusOr<std::vector<int>> ParseCpuList(const std::string& text);
-
 }  // namespace kbench

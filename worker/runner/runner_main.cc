@@ -56,6 +56,11 @@ int StartPinned(const RunnerOptions& options, char** argv) {
   const std::string count = std::to_string(threads);
   setenv("OMP_NUM_THREADS", count.c_str(), 1);
   setenv("OPENBLAS_NUM_THREADS", count.c_str(), 1);
+  // Long enough for the next sample of a burst, short enough that no thread of ours spins into the
+  // burst of another runner, or OpenMP's into a call of OpenBLAS: the defaults are tens of
+  // milliseconds.
+  setenv("GOMP_SPINCOUNT", "30000", 1);
+  setenv("OPENBLAS_THREAD_TIMEOUT", "22", 1);  // 2^22 cycles
   setenv(kPinned, std::to_string(getpid()).c_str(), 1);
   execv("/proc/self/exe", argv);
   return Complain(std::string("cannot start itself anew: ") + std::strerror(errno));

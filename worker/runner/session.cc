@@ -1,7 +1,9 @@
 #include "worker/runner/session.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "kernels/catalog/catalog.h"
@@ -13,11 +15,14 @@ namespace {
 
 constexpr int kProtocolVersion = 1;
 
-bool Offers(const Implementation& implementation, DType dtype) {
-  for (const DType offered : implementation.dtypes) {
-    if (offered == dtype) return true;
+// Why the implementation has no such dtype on this machine, or nothing.
+std::optional<std::string> WhyNoDType(const Implementation& implementation, DType dtype) {
+  const auto& all = implementation.dtypes;
+  if (std::find(all.begin(), all.end(), dtype) == all.end()) {
+    return implementation.name + " has no " + implementation.kernel + " in " + Info(dtype).name;
   }
-  return false;
+  return implementation.dtype_missing == nullptr ? std::nullopt
+                                                 : implementation.dtype_missing(dtype);
 }
 
 // "137 s", "0.52 s": for people.
@@ -60,9 +65,8 @@ const Implementation* FindImplementation(const std::vector<const Implementation*
                                          v1::RunnerFailure* failure) {
   for (const Implementation* candidate : table) {
     if (candidate->name != name || candidate->kernel != problem.kernel) continue;
-    if (!Offers(*candidate, problem.dtype)) {
-      SetFailure(v1::OUTCOME_UNSUPPORTED, "UNSUPPORTED_DTYPE",
-                 name + " has no " + problem.kernel + " in " + Info(problem.dtype).name, failure);
+    if (const auto why = WhyNoDType(*candidate, problem.dtype)) {
+      SetFailure(v1::OUTCOME_UNSUPPORTED, "UNSUPPORTED_DTYPE", *why, failure);
       return nullptr;
     }
     if (candidate->unsupported != nullptr) {
@@ -164,7 +168,9 @@ void Session::Hello(v1::RunnerHelloReply* reply) const {
     info->set_name(implementation->name);
     info->set_family(implementation->family);
     info->set_kernel(implementation->kernel);
-    for (const DType dtype : implementation->dtypes) info->add_dtypes(Info(dtype).name);
+    for (const DType dtype : implementation->dtypes) {
+      if (!WhyNoDType(*implementation, dtype)) info->add_dtypes(Info(dtype).name);
+    }
     info->set_default_choice(implementation->default_choice);
     info->set_summary(implementation->summary);
   }

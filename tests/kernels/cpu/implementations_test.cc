@@ -13,6 +13,8 @@ using testing::HostOperands;
 class CpuImplementation : public ::testing::TestWithParam<Cell> {};
 
 void CheckProblem(const Implementation& implementation, const Problem& problem, int threads) {
+  if (implementation.dtype_missing != nullptr && implementation.dtype_missing(problem.dtype))
+    return;
   if (implementation.unsupported != nullptr) {
     if (const auto reason = implementation.unsupported(problem)) {
       EXPECT_GT(reason->size(), 20u) << "a reason says something: " << *reason;

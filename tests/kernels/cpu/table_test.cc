@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/cpu_features.h"
 #include "tests/kernels/cpu/implementation_cases.h"
 
 namespace kbench {
@@ -66,15 +67,15 @@ TEST(CpuTable, EveryHalfMatmulHasALibraryOnAnyCpu) {
 }
 
 TEST(CpuTable, OnednnNamesTheWayAroundAMissingInstruction) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bf16")) GTEST_SKIP() << "this CPU computes in bf16";
   for (const char* kernel : {"matmul", "softmax"}) {
     const Implementation& line = Find(kernel, "cpu/onednn");
-    const auto reason = line.unsupported(MustMakeProblem(kernel, DType::kBf16, "64"));
-    ASSERT_TRUE(reason);
-    EXPECT_THAT(*reason, HasSubstr("cpu/onednn-via-fp32"));
+    EXPECT_FALSE(line.dtype_missing(DType::kFp32));
+    const auto fp16 = line.dtype_missing(DType::kFp16), bf16 = line.dtype_missing(DType::kBf16);
+    EXPECT_EQ(!fp16, CpuHasFp16());
+    EXPECT_EQ(!bf16, CpuHasBf16());
+    if (fp16) EXPECT_THAT(*fp16, HasSubstr("AVX512-FP16): use cpu/onednn-via-fp32"));
+    if (bf16) EXPECT_THAT(*bf16, HasSubstr("AVX512-BF16): use cpu/onednn-via-fp32"));
   }
-#endif
 }
 
 TEST(CpuTable, OpenBlasSaysWhatItCanCountTo) {

@@ -229,6 +229,27 @@ TEST_F(CaseDriverTest, ExclusiveDevicesHoldOneAtATime) {
   EXPECT_EQ(results["fake/half"].outcome(), v1::OUTCOME_OK);
 }
 
+TEST_F(CaseDriverTest, ALostBaselineIsReplacedByTheNextOfTheCatalog) {
+  // Lost before the rounds, and in the middle of them.
+  for (const char* lost : {"fake/unsupported", "fake/crash"}) {
+    Implementations({lost, "cpu/naive", "cpu/openblas", "fake/half"}, lost);
+    auto results = Run();
+    EXPECT_FALSE(results[lost].is_baseline()) << lost;
+    EXPECT_TRUE(results["cpu/openblas"].is_baseline()) << lost;
+    EXPECT_FALSE(results["cpu/naive"].is_baseline()) << "comes later in the catalog";
+    EXPECT_EQ(results["fake/half"].comparison().baseline(), "cpu/openblas");
+    EXPECT_NEAR(results["fake/half"].comparison().speedup(), 0.5, 0.01);
+    EXPECT_FALSE(results["cpu/openblas"].has_comparison());
+  }
+}
+
+TEST_F(CaseDriverTest, WithoutABaselineNoneIsElected) {
+  Implementations({"cpu/naive", "cpu/openblas"});
+  auto results = Run();
+  EXPECT_FALSE(results["cpu/openblas"].is_baseline());
+  EXPECT_FALSE(results["cpu/naive"].has_comparison());
+}
+
 TEST_F(CaseDriverTest, HotRoundsAreThrownAway) {
   monitor_.hot_rounds_ = 2;
   SetBudget(4);

@@ -50,7 +50,7 @@ TEST_F(BurstTest, QueuesEverythingBehindOneBlockerInOrder) {
   ASSERT_FALSE(Run({2, 0, FlushKind::kClean}));
   EXPECT_THAT(timeline_.calls,
               ElementsAre("begin", "block", "clean", "start0", "launch", "stop0", "clean", "start1",
-                          "launch", "stop1", "release", "sync"));
+                          "launch", "stop1", "release", "sync", "end"));
   EXPECT_THAT(out_.device_seconds, ElementsAre(1e-3, 1e-3));
   EXPECT_TRUE(kernel_.held_always);
   EXPECT_EQ(out_.flags, 0u);

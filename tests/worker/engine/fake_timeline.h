@@ -26,6 +26,7 @@ class FakeTimeline final : public Timeline {
 
   TimelineFacts Facts() const override { return facts; }
   TimelineError BeginBurst() override { return Note("begin"); }
+  void EndBurst() override { (void)Note("end"); }
   TimelineError Block() override {
     held = facts.has_queue;
     stops_ = 0;

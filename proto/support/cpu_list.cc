@@ -1,4 +1,4 @@
-#include "worker/device/cpu_list.h"
+#include "proto/support/cpu_list.h"
 
 #include <charconv>
 #include <set>
