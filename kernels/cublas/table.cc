@@ -1,11 +1,12 @@
 #include "kernels/cublas/table.h"
 
+#include "kernels/cublas/lt_matmul.h"
 #include "kernels/cublas/matmul.h"
 
 namespace kbench {
 
 const std::vector<Implementation>& CublasTable() {
-  static const std::vector<Implementation> table = {CublasMatmul()};
+  static const std::vector<Implementation> table = {CublasMatmul(), CublasLtMatmul()};
   return table;
 }
 

@@ -1,0 +1,94 @@
+#include "kernels/cublas/gemm.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+
+namespace kbench::cublas {
+
+Arithmetic ArithmeticOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFp64:
+      return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, "CUBLAS_COMPUTE_64F"};
+    case DType::kTf32:
+      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, "CUBLAS_COMPUTE_32F_FAST_TF32"};
+    case DType::kFp16:
+      return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, "CUBLAS_COMPUTE_32F"};
+    case DType::kBf16:
+      return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, "CUBLAS_COMPUTE_32F"};
+    default:
+      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, "CUBLAS_COMPUTE_32F"};
+  }
+}
+
+const void* One(cudaDataType_t scale) {
+  static const double wide = 1;
+  static const float narrow = 1;
+  return scale == CUDA_R_64F ? static_cast<const void*>(&wide) : &narrow;
+}
+
+const void* Zero(cudaDataType_t scale) {
+  static const double wide = 0;
+  static const float narrow = 0;
+  return scale == CUDA_R_64F ? static_cast<const void*>(&wide) : &narrow;
+}
+
+GemmCall MakeCall(const Shape& shape, const OperandPointers& operands) {
+  const std::int64_t m = shape["m"], n = shape["n"], k = shape["k"];
+  const bool transposed_a = shape.layout[0] == 't';
+  const bool transposed_b = shape.layout[1] == 't';
+  return {.rows = n,
+          .cols = m,
+          .depth = k,
+          .operation_first = transposed_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+          .operation_second = transposed_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+          .leading_first = transposed_b ? k : n,
+          .leading_second = transposed_a ? m : k,
+          .first = operands.inputs[1],
+          .second = operands.inputs[0],
+          .result = operands.output};
+}
+
+Workspace::~Workspace() {
+  if (data_ != nullptr) cudaFree(data_);
+}
+
+std::optional<ImplementationError> Workspace::Allocate() {
+  const cudaError_t error = cudaMalloc(&data_, kWorkspaceBytes);
+  if (error == cudaSuccess) return std::nullopt;
+  cudaGetLastError();  // so that no later launch reports it
+  return ImplementationError{error == cudaErrorMemoryAllocation
+                                 ? ImplementationError::Kind::kOutOfMemory
+                                 : ImplementationError::Kind::kDeviceError,
+                             "the workspace of " + std::to_string(kWorkspaceBytes) +
+                                 " bytes: " + cudaGetErrorString(error),
+                             static_cast<std::int64_t>(kWorkspaceBytes)};
+}
+
+std::string StatusText(int status) {
+  const auto known = static_cast<cublasStatus_t>(status);
+  return std::string(cublasGetStatusName(known)) + ": " + cublasGetStatusString(known);
+}
+
+ImplementationError StatusError(const std::string& what, cublasStatus_t status) {
+  const bool memory = status == CUBLAS_STATUS_ALLOC_FAILED;
+  return ImplementationError{
+      memory ? ImplementationError::Kind::kOutOfMemory : ImplementationError::Kind::kDeviceError,
+      what + ": " + StatusText(status), memory ? static_cast<std::int64_t>(kWorkspaceBytes) : 0};
+}
+
+std::optional<std::string> OverriddenMathMode(const Problem& problem) {
+  const char* value = std::getenv("NVIDIA_TF32_OVERRIDE");
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  const bool off = std::string(value) == "0";
+  if (problem.dtype == DType::kTf32 && off) {
+    return "NVIDIA_TF32_OVERRIDE=0 is set, so cuBLAS would compute in fp32: unset it";
+  }
+  if (problem.dtype == DType::kFp32 && !off) {
+    return "NVIDIA_TF32_OVERRIDE=" + std::string(value) +
+           " is set, so cuBLAS may compute in TF32: unset it";
+  }
+  return std::nullopt;
+}
+
+}  // namespace kbench::cublas
