@@ -35,11 +35,12 @@ typedef struct {
   const char* kernel;
   const char* dtype;
   const char* shape; /* canonical */
-  const char* mode;
+  const char* mode;  /* "cold", "hot", "graph", "steady" */
   const char* flush; /* "clean", "dirty", "none" */
   uint64_t seed;
   const char* reference_dir;  /* may be NULL: the reference is not shared */
   int64_t memory_limit_bytes; /* 0: what is free */
+  int64_t flush_bytes;        /* each half of a flush; 0: twice the L2 */
 } kb_case;
 
 typedef struct {
@@ -64,6 +65,8 @@ typedef struct {
   int32_t discarded;
   double seconds; /* wall time of the burst */
   uint32_t flags; /* KB_FLAG_* */
+  /* Share of `seconds` in which the device ran the launches themselves. */
+  double duty_ratio;
 } kb_burst_record;
 
 #define KB_FLAG_HOST_STALL 1u
@@ -72,13 +75,41 @@ typedef struct {
 #define KB_FLAG_STOLEN 8u /* CPU: the hypervisor or another task took the core */
 
 typedef struct {
-  char mechanism[32]; /* "cuda-events", "steady-clock" */
+  /* "cuda-events", "cuda-graph-rotation", "cuda-back-to-back", "steady-clock",
+   * "steady-clock-back-to-back" */
+  char mechanism[32];
   double quantum_seconds;
   int64_t flush_bytes;
   int64_t footprint_bytes;
   int64_t device_memory_bytes;
   int32_t threads;
+  int32_t launches_per_sample; /* 1, except in modes graph and steady */
+  int32_t operand_sets;        /* mode graph rotates through so many */
 } kb_facts;
+
+#define KB_KNOWN_DURATIONS 4
+
+/* What the stopwatch costs and what the device can do. Seconds, bytes, byte/s; 0: not measured on
+ * this kind of device. See kbench.v1.Calibration for the meaning of each. */
+typedef struct {
+  int32_t passed;
+  char failed_step[32];
+  char message[256];
+  double event_floor_seconds;
+  double null_kernel_seconds;
+  double quantum_seconds;
+  double timer_tick_seconds;
+  double event_cost_seconds;
+  int32_t known_count;
+  double known_expected_seconds[KB_KNOWN_DURATIONS];
+  double known_measured_seconds[KB_KNOWN_DURATIONS];
+  double known_allowed_seconds[KB_KNOWN_DURATIONS];
+  int64_t flush_bytes;
+  double flush_cold_ratio;
+  double read_bandwidth;
+  double write_bandwidth;
+  double copy_bandwidth;
+} kb_calibration;
 
 enum { KB_VERIFY_BEFORE = 1, KB_VERIFY_AFTER = 2, KB_VERIFY_NEW_SEED = 3 };
 
@@ -100,6 +131,12 @@ KB_API void kb_case_close(kb_engine* engine);
 KB_API int32_t kb_operand_count(const kb_engine* engine);
 KB_API kb_status kb_operand(const kb_engine* engine, int32_t index, void** data, int64_t* bytes,
                             int32_t* is_output);
+/* Mode graph rotates through complete operand sets, inputs and outputs, so that no launch finds
+ * the last one's lines in the cache. A caller makes an instance for each set; the launch callback
+ * asks for the set whose turn it is. All sets hold the same inputs. One set in the other modes. */
+KB_API int32_t kb_operand_sets(const kb_engine* engine);
+KB_API kb_status kb_operand_of(const kb_engine* engine, int32_t set, int32_t index, void** data);
+KB_API int32_t kb_current_set(const kb_engine* engine);
 KB_API void* kb_stream(const kb_engine* engine);
 KB_API kb_status kb_get_facts(const kb_engine* engine, kb_facts* facts);
 
@@ -109,6 +146,8 @@ KB_API kb_status kb_verify(kb_engine* engine, int32_t stage, uint64_t seed, kb_l
                            void* user, kb_check* check);
 KB_API kb_status kb_burst(kb_engine* engine, const kb_burst_spec* spec, kb_launch launch,
                           void* user, kb_burst_record* record);
+/* Needs no open case. KB_OK with passed = 0 when a step failed: the device answers, and lies. */
+KB_API kb_status kb_calibrate(kb_engine* engine, kb_calibration* calibration);
 
 #ifdef __cplusplus
 }
