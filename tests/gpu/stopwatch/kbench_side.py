@@ -66,7 +66,12 @@ def event_cost(client, device):
     return cost, calibration
 
 
+def has_option(client, verb, option):
+    """Whether the client's verb knows an option."""
+    done = subprocess.run([client, verb, "--help"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    return option in (done.stdout + done.stderr).split()
+
+
 def fresh_options(client):
     """What makes every submit measure: --fresh where the client has it; a client without it keeps no results to answer from."""
-    done = subprocess.run([client, "submit", "--help"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
-    return ["--fresh"] if "--fresh" in done.stdout + done.stderr else []
+    return ["--fresh"] if has_option(client, "submit", "--fresh") else []

@@ -19,9 +19,7 @@ SECONDS = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3,
 
 def measure(ncu, launchers, cells):
     """Readings by the keys of the cells."""
-    path = shutil.which(ncu)
-    if path is None:
-        raise SideError(f"{ncu} is not installed here: give --ncu PATH")
+    path = find(ncu)
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder) / "ncu.csv"
         target = child.command("ncu_target", launchers, LAUNCHES, *(cell.key for cell in cells))
@@ -29,6 +27,15 @@ def measure(ncu, launchers, cells):
                    "--metrics", f"{DURATION},{CYCLES}", "--csv", "--print-units", "base", "--log-file", str(log), *target])
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     return readings(parse(text), cells)
+
+
+def find(ncu):
+    """On the PATH, or where the toolkit and the profiler's own package put it."""
+    places = sorted(pathlib.Path("/opt/nvidia/nsight-compute").glob("*/ncu"), reverse=True)
+    for place in (ncu, "/usr/local/cuda/bin/ncu", *map(str, places)):
+        if path := shutil.which(place):
+            return path
+    raise SideError(f"{ncu} is not installed here: give --ncu PATH")
 
 
 def parse(text):
