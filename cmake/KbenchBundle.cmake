@@ -37,7 +37,8 @@ endforeach()
 if(KBENCH_HAVE_CUDA AND kbench_gpu_tests)
   # Unpacked over the bundle: tests/ beside its bin/ and lib/.
   set_target_properties(${kbench_gpu_tests} PROPERTIES INSTALL_RPATH "$ORIGIN/../bin;$ORIGIN/../lib;/usr/local/cuda/lib64")
-  install(TARGETS ${kbench_gpu_tests} RUNTIME DESTINATION tests COMPONENT gpu-tests EXCLUDE_FROM_ALL)
+  install(TARGETS ${kbench_gpu_tests} RUNTIME DESTINATION tests COMPONENT gpu-tests EXCLUDE_FROM_ALL
+                                      LIBRARY DESTINATION tests COMPONENT gpu-tests EXCLUDE_FROM_ALL)
   add_custom_target(gpu-tests
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/gpu-tests
     COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --component gpu-tests --strip

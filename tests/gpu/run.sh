@@ -1,12 +1,21 @@
 #!/usr/bin/env bash
 # Proves a bundle on a GPU host: unpacks it, starts its own stack apart from any other, and runs the cells of manifest.csv.
 #
-#   tests/gpu/run.sh BUNDLE [--device NAME] [--tests GPU_TESTS_TAR] [--compare-torch]
+#   tests/gpu/run.sh BUNDLE [OPTION]...
 #
-#   BUNDLE          kbench-<version>-linux-x86_64.tar.xz     (cmake --build build/release --target bundle)
-#   --tests TAR     kbench-gpu-tests-<version>-...tar.xz     (cmake --build build/ci --target gpu-tests): also runs the GPU test programs and the
-#                   misbehaving kernels of fixtures.csv
-#   --compare-torch also times the same product through torch (skipped with a word where torch cannot be imported)
+#   BUNDLE             kbench-<version>-linux-x86_64.tar.xz     (cmake --build build/release --target bundle)
+#   --device NAME      the device to measure on (gpu0)
+#   --tests TAR        kbench-gpu-tests-<version>-...tar.xz     (cmake --build build/ci --target gpu-tests): also runs the GPU test programs and the
+#                      misbehaving kernels of fixtures.csv
+#   --no-manifest      leaves the cells of manifest.csv out
+#   --no-programs      leaves the GPU test programs and fixtures out, where --tests is given for --stopwatch alone
+#   --compare-torch    also times the same product through torch (skipped with a word where torch cannot be imported)
+#   --stopwatch        also compares kbench's times with Nsight Compute, NVBench, do_bench and a loop (stopwatch_compare.py); needs --tests, ncu,
+#                      torch and triton. Leaves stopwatch.md and stopwatch.json in $OUT
+#   --wheels DIR       wheels that only this run sees: cuda-bench is NVBench. Without it (and not installed either) NVBench is not compared
+#   --require-nvbench  then the stopwatch part fails
+#   --repeatability    also measures twenty times over, A/A and the pace of a case (repeatability.py). Leaves repeatability.md and .json in $OUT
+#   --only PART        of --repeatability: spread, selftest or pace; may be repeated
 #
 # Needs bash, tar, xz, python3, nvidia-smi and cuBLAS. Logs are left in $OUT where that is set. Exits 1 if anything is not as it must be.
 set -euo pipefail
@@ -14,16 +23,24 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
   echo "run.sh: $1" >&2
-  echo "usage: tests/gpu/run.sh BUNDLE [--device NAME] [--tests GPU_TESTS_TAR] [--compare-torch]" >&2
+  echo "usage: tests/gpu/run.sh BUNDLE [OPTION]...; the options stand at the top of $here/run.sh" >&2
   exit 2
 }
 
-bundle="" tests="" device="gpu0" compare_torch=no
+bundle="" tests="" device="gpu0" wheels="" compare_torch=no manifest=yes programs=yes stopwatch=no repeatability=no
+stopwatch_options=() repeatability_options=()
 while (($#)); do
   case $1 in
     --tests) tests=${2:?--tests needs a file} && shift ;;
     --device) device=${2:?--device needs a name} && shift ;;
     --compare-torch) compare_torch=yes ;;
+    --no-manifest) manifest=no ;;
+    --no-programs) programs=no ;;
+    --stopwatch) stopwatch=yes ;;
+    --wheels) wheels=${2:?--wheels needs a folder} && shift ;;
+    --require-nvbench) stopwatch_options+=(--require-nvbench) ;;
+    --repeatability) repeatability=yes ;;
+    --only) repeatability_options+=(--only "${2:?--only needs a part}") && shift ;;
     -*) usage "unknown option $1" ;;
     *) bundle=$1 ;;
   esac
@@ -31,12 +48,15 @@ while (($#)); do
 done
 [[ -f $bundle ]] || usage "no such bundle: '$bundle'"
 [[ -z $tests || -f $tests ]] || usage "no such file: '$tests'"
+[[ $stopwatch == no || -n $tests ]] || usage "--stopwatch needs --tests: the launchers are in that file"
+[[ -z $wheels || -d $wheels ]] || usage "no such folder: '$wheels'"
 capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1) || usage "nvidia-smi finds no GPU here"
 
 home=$(mktemp -d "${TMPDIR:-/tmp}/kbench-gpu.XXXXXX")
 export XDG_RUNTIME_DIR=$home/run XDG_STATE_HOME=$home/state XDG_CONFIG_HOME=$home/config
 mkdir -m 700 "$XDG_RUNTIME_DIR" "$XDG_STATE_HOME" "$XDG_CONFIG_HOME"
 unset KBENCH_SERVER
+out=${OUT:-$home}
 client="" children=()
 
 finish() {
@@ -73,6 +93,18 @@ gpu_programs() {
   return $code
 }
 
+# Wheels go where only this run looks; nothing is installed on the host.
+stopwatch() {
+  local -x PYTHONPATH=${PYTHONPATH:-}
+  if [[ -n $wheels ]]; then
+    python3 -m pip install --quiet --no-index --no-deps --no-compile --no-cache-dir --disable-pip-version-check --target "$home/site" \
+      "$wheels"/*.whl || return
+    PYTHONPATH=$home/site${PYTHONPATH:+:$PYTHONPATH}
+  fi
+  python3 "$here/stopwatch_compare.py" "$client" "$device" "$root/tests/libkbench-launchers.so" --out "$out" \
+    ${stopwatch_options[@]+"${stopwatch_options[@]}"}
+}
+
 # A coordinator and a worker of their own, whose runner holds kernels that crash, hang and lie.
 fixtures() {
   local address=unix:$home/fixtures/s.sock attempt
@@ -99,7 +131,7 @@ nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader
 "$client" version
 "$client" up
 "$client" devices
-part "manifest" python3 "$here/check_cells.py" "$client" "$here/manifest.csv" "$capability" "$device"
+[[ $manifest == no ]] || part "manifest" python3 "$here/check_cells.py" "$client" "$here/manifest.csv" "$capability" "$device"
 if [[ $compare_torch == yes ]]; then
   if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
     part "torch" python3 "$here/torch_compare.py" "$client" "$device"
@@ -107,8 +139,11 @@ if [[ $compare_torch == yes ]]; then
     echo "torch cannot be imported here: not compared"
   fi
 fi
+[[ $stopwatch == no ]] || part "stopwatch" stopwatch
+[[ $repeatability == no ]] || part "repeatability" python3 "$here/repeatability.py" "$client" "$device" --out "$out" \
+  ${repeatability_options[@]+"${repeatability_options[@]}"}
 "$client" down
-if [[ -n $tests ]]; then
+if [[ -n $tests && $programs == yes ]]; then
   part "test programs" gpu_programs
   part "misbehaving kernels" fixtures
 fi

@@ -1,0 +1,1 @@
+"""The parts of repeatability.py: what repeated measurements must show."""
