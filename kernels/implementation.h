@@ -59,6 +59,7 @@ struct Implementation {
   // null.
   std::optional<std::string> (*dtype_missing)(DType) = nullptr;
   bool default_choice = false;  // runs without --impl: a library, or the best variant of its family
+  bool hidden = false;          // runs only when it is asked for by name, and is listed nowhere
   // Why this problem cannot be run, or nothing. Called before anything is allocated. May be null:
   // everything in `dtypes` is supported.
   std::optional<std::string> (*unsupported)(const Problem&) = nullptr;

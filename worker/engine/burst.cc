@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "worker/engine/calibration.h"
+
 namespace kbench::engine {
 namespace {
 
@@ -15,6 +17,12 @@ constexpr double kGapTolerance = 0.2;
 constexpr double kGapFloorSeconds = 5e-6;
 constexpr std::size_t kGapsKept = 256;
 constexpr std::size_t kGapsForMedian = 3;
+// A launch longer than this fills the caches with its own lines in a small part of its time.
+constexpr double kLongLaunch = 0.05;
+
+EngineError LaunchFailed(int result) {
+  return {KB_LAUNCH_FAILED, "the launch returned error " + std::to_string(result)};
+}
 
 // Holds the queue for the length of a scope: an early return must never leave the device spinning.
 class QueueHold {
@@ -46,12 +54,6 @@ class QueueHold {
   bool held_ = false;
 };
 
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace
 
 BurstRunner::BurstRunner(Timeline& timeline)
@@ -72,13 +74,14 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
   (void)timeline_.Disturbances();  // starts the watch
   const double begin = timeline_.HostSeconds();
   EngineError error = timeline_.BeginBurst();
+  if (!error && spec.warm_launch && pace_seconds_ < kLongLaunch) error = WarmLaunch(call);
   int done = 0;
   double elapsed = 0;
   while (!error && done < spec.samples && (done == 0 || elapsed < limit)) {
     const int samples = BlockSize(spec.samples - done, limit - elapsed);
     const double block_begin = timeline_.HostSeconds();
     Block block;
-    error = RunBlock(samples, spec.flush, call, &block);
+    error = RunBlock(samples, spec, call, &block);
     if (error) break;
     const double now = timeline_.HostSeconds();
     elapsed = now - begin;
@@ -87,7 +90,7 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
       continue;
     }
     pace_seconds_ = (now - block_begin) / samples;
-    Accept(block, out);
+    error = Accept(block, spec, out);
     done += samples;
   }
   out->seconds = timeline_.HostSeconds() - begin;
@@ -104,11 +107,18 @@ int BurstRunner::BlockSize(int remaining, double remaining_seconds) const {
   return samples;
 }
 
-EngineError BurstRunner::RunBlock(int samples, FlushKind flush, const LaunchCall& call,
+EngineError BurstRunner::WarmLaunch(const LaunchCall& call) {
+  const int result = call.launch(call.user, call.stream);
+  const EngineError waited = timeline_.Synchronize();
+  if (waited || result == 0) return waited;
+  return LaunchFailed(result);
+}
+
+EngineError BurstRunner::RunBlock(int samples, const BurstSpec& spec, const LaunchCall& call,
                                   Block* block) {
   QueueHold hold(timeline_);
   EngineError error = hold.Block();
-  if (!error) error = Enqueue(samples, flush, call, block);
+  if (!error) error = Enqueue(samples, spec, call, block);
   // Asked before the release, because afterwards a blocker that gave up looks like one released.
   if (facts_.has_queue && timeline_.BlockerTimedOut()) block->timed_out = true;
   const EngineError waited = hold.ReleaseAndWait();
@@ -117,18 +127,23 @@ EngineError BurstRunner::RunBlock(int samples, FlushKind flush, const LaunchCall
   return error;
 }
 
-EngineError BurstRunner::Enqueue(int samples, FlushKind flush, const LaunchCall& call,
+EngineError BurstRunner::Enqueue(int samples, const BurstSpec& spec, const LaunchCall& call,
                                  Block* block) {
   for (int i = 0; i < samples; ++i) {
-    if (EngineError error = timeline_.Flush(flush)) return error;
+    const bool gated = spec.gate != nullptr && i + 1 == samples;
+    if (gated) {  // before the flush, which evicts what it wrote
+      if (EngineError error = spec.gate->Poison()) return error;
+    }
+    if (EngineError error = timeline_.Flush(spec.flush)) return error;
     if (EngineError error = timeline_.MarkStart(i)) return error;
     const double before = facts_.has_queue ? timeline_.HostSeconds() : 0;
     const int result = call.launch(call.user, call.stream);
     if (facts_.has_queue) block->submit.push_back(timeline_.HostSeconds() - before);
-    if (result != 0) {
-      return {KB_LAUNCH_FAILED, "the launch returned error " + std::to_string(result)};
-    }
+    if (result != 0) return LaunchFailed(result);
     if (EngineError error = timeline_.MarkStop(i)) return error;
+    if (gated) {
+      if (EngineError error = spec.gate->Note()) return error;
+    }
     if (facts_.has_queue && timeline_.BlockerTimedOut()) {
       block->timed_out = true;  // nothing later can be trusted: do not queue more
       return {};
@@ -149,10 +164,12 @@ EngineError BurstRunner::AfterTimeout(const Block& block, int samples, BurstOutc
   return {};
 }
 
-void BurstRunner::Accept(const Block& block, BurstOutcome* out) {
+EngineError BurstRunner::Accept(const Block& block, const BurstSpec& spec, BurstOutcome* out) {
   const auto count = static_cast<std::size_t>(block.queued);
+  // The gap before the last sample holds the poison too, and tells nothing.
+  const std::size_t judged = spec.gate != nullptr && count > 0 ? count - 1 : count;
   std::vector<double> gaps;  // before sample i + 1
-  for (std::size_t i = 0; facts_.has_queue && i + 1 < count; ++i) {
+  for (std::size_t i = 0; facts_.has_queue && i + 1 < judged; ++i) {
     gaps.push_back(timeline_.GapSeconds(static_cast<int>(i)));
   }
   gaps_.insert(gaps_.end(), gaps.begin(), gaps.end());
@@ -162,8 +179,9 @@ void BurstRunner::Accept(const Block& block, BurstOutcome* out) {
   const double longest = LongestGap();
   for (std::size_t i = 0; i < count; ++i) {
     const double seconds = timeline_.SampleSeconds(static_cast<int>(i));
-    const bool stalled = i > 0 && !gaps.empty() && gaps[i - 1] > longest;
+    const bool stalled = i > 0 && i <= gaps.size() && gaps[i - 1] > longest;
     if (stalled) out->flags |= KB_FLAG_HOST_STALL;
+    if (std::isfinite(seconds) && seconds > 0) out->busy_seconds += seconds;
     if (stalled || !std::isfinite(seconds) || !(seconds > 0)) {
       ++out->discarded;
       continue;
@@ -171,6 +189,14 @@ void BurstRunner::Accept(const Block& block, BurstOutcome* out) {
     out->device_seconds.push_back(seconds);
     if (facts_.has_queue) out->submit_seconds.push_back(block.submit[i]);
   }
+  if (spec.gate == nullptr) return {};
+  bool changed = false;
+  EngineError error = spec.gate->Changed(&changed);
+  if (changed) {
+    out->changed_late = true;
+    out->flags |= KB_FLAG_SIDE_STREAM;
+  }
+  return error;
 }
 
 // The longest gap that is still only the flush; infinite until enough gaps are known.

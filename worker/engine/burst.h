@@ -1,7 +1,8 @@
 // The burst: samples queued behind one blocker. Per sample the operands are evicted, then the
 // launch runs between two marks; the host enqueues all of it while the queue is held, so that no
-// host cost lies inside a sample. Knows a Timeline only, neither CUDA nor a CPU. Used from one
-// thread; owned by the engine, one a case.
+// host cost lies inside a sample. The output is poisoned before the last launch of each block, so
+// that what is checked afterwards is what a timed launch wrote. Knows a Timeline only, neither CUDA
+// nor a CPU. Used from one thread; owned by the engine, one a case.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +13,37 @@
 
 namespace kbench::engine {
 
+// The output of the launches, as far as a burst touches it: all enqueued in the order of the
+// timed queue.
+class OutputGate {
+ public:
+  virtual ~OutputGate() = default;
+  virtual EngineError Poison() = 0;
+  // Notes what the output is once everything enqueued so far has run.
+  virtual EngineError Note() = 0;
+  // After the whole device is idle: whether the output is another than the one noted. Then a launch
+  // works where its stop mark does not wait for it.
+  virtual EngineError Changed(bool* changed) = 0;
+};
+
 struct BurstSpec {
   int samples = 1;
   double max_seconds = 0;  // stop early after this long, with at least one block; 0: no limit
   FlushKind flush = FlushKind::kClean;
+  OutputGate* gate = nullptr;  // may be null: nothing is poisoned
+  // One launch before the first sample that is not timed: whoever measured before us has left the
+  // caches cold. Left out where a launch is long enough to warm them itself.
+  bool warm_launch = false;
 };
 
 struct BurstOutcome {
   std::vector<double> device_seconds;  // accepted samples in order
   std::vector<double> submit_seconds;  // of the same samples; empty where there is no queue
   int discarded = 0;
-  double seconds = 0;       // wall time of the whole burst
-  std::uint32_t flags = 0;  // KB_FLAG_*
+  double seconds = 0;         // wall time of the whole burst
+  double busy_seconds = 0;    // device time of all samples, also of those discarded
+  bool changed_late = false;  // the gate's Changed(), after any block
+  std::uint32_t flags = 0;    // KB_FLAG_*
 };
 
 // One launch as the caller gave it.
@@ -53,10 +73,11 @@ class BurstRunner {
   };
 
   int BlockSize(int remaining, double remaining_seconds) const;
-  EngineError RunBlock(int samples, FlushKind flush, const LaunchCall& call, Block* block);
-  EngineError Enqueue(int samples, FlushKind flush, const LaunchCall& call, Block* block);
+  EngineError WarmLaunch(const LaunchCall& call);
+  EngineError RunBlock(int samples, const BurstSpec& spec, const LaunchCall& call, Block* block);
+  EngineError Enqueue(int samples, const BurstSpec& spec, const LaunchCall& call, Block* block);
   EngineError AfterTimeout(const Block& block, int samples, BurstOutcome* out);
-  void Accept(const Block& block, BurstOutcome* out);
+  EngineError Accept(const Block& block, const BurstSpec& spec, BurstOutcome* out);
   double LongestGap() const;
 
   Timeline& timeline_;

@@ -34,8 +34,8 @@ EngineError Case::CheckOutput(kb_check* check) {
   }
   const void* output = nullptr;  // of a kernel without operands
   std::vector<unsigned char> copy;
-  if (!operands_.specs().empty()) {
-    const Buffer& buffer = operands_.output();
+  if (!specs_.empty()) {
+    const Buffer& buffer = operands(current_set_).output();
     output = device_.HostView(buffer.data);
     if (output == nullptr) {
       copy.resize(static_cast<std::size_t>(buffer.bytes));

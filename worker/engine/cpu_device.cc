@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/reference/inputs.h"
+#include "worker/engine/cpu_calibration.h"
 #include "worker/engine/digest.h"
 #include "worker/engine/host_memory.h"
 
@@ -54,6 +55,10 @@ EngineError CpuDevice::Digest(const void* data, std::int64_t bytes, std::uint64_
 EngineError CpuDevice::Download(const void* data, std::int64_t bytes, void* host) {
   std::memcpy(host, data, static_cast<std::size_t>(bytes));
   return {};
+}
+
+EngineError CpuDevice::Calibrate(kb_calibration* out) {
+  return CalibrateCpu(timeline_, threads_, out);
 }
 
 void CpuDevice::SetOperands(const std::vector<Buffer>& operands) {

@@ -19,11 +19,16 @@ class CpuDevice final : public Device {
   EngineError Allocate(std::int64_t bytes, void** out) override;
   void Free(void* data, std::int64_t bytes) override;
   EngineError Set(void* data, unsigned char value, std::int64_t bytes) override;
+  EngineError EnqueueSet(void* data, unsigned char value, std::int64_t bytes) override {
+    return Set(data, value, bytes);
+  }
   EngineError FillInput(const OperandSpec& spec, int operand, std::uint64_t seed,
                         void* data) override;
   EngineError Digest(const void* data, std::int64_t bytes, std::uint64_t* digest) override;
   EngineError Download(const void* data, std::int64_t bytes, void* host) override;
   const void* HostView(const void* data) override { return data; }
+  std::int64_t CacheBytes() const override { return 0; }  // no rotation on a CPU
+  EngineError Calibrate(kb_calibration* out) override;
   void SetOperands(const std::vector<Buffer>& operands) override;
 
  private:

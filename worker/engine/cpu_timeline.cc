@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "worker/engine/cache_flush.h"
+#include "worker/engine/calibration.h"
 
 namespace kbench::engine {
 namespace {
@@ -22,17 +23,17 @@ double Seconds(SteadyClock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// The smallest step the clock was seen to take.
+// The smallest step the clock was seen to take: readings in a row until it moved.
 double MeasureQuantum() {
-  std::int64_t smallest = 1'000'000;
-  for (int i = 0; i < 1000; ++i) {
-    const auto before = SteadyClock::now();
+  std::vector<double> readings;
+  const auto begin = SteadyClock::now();
+  for (auto before = begin; readings.size() < 1000;) {
     auto after = before;
     while (after == before) after = SteadyClock::now();
-    smallest = std::min<std::int64_t>(
-        smallest, std::chrono::duration_cast<std::chrono::nanoseconds>(after - before).count());
+    readings.push_back(Seconds(after - begin));
+    before = after;
   }
-  return static_cast<double>(smallest) * 1e-9;
+  return Quantum(std::move(readings), 0.5e-9);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "worker/engine/cuda_calibration.h"
 #include "worker/engine/cuda_timeline.h"
 #include "worker/engine/device.h"
 
@@ -26,11 +27,18 @@ class CudaDevice final : public Device {
   EngineError Allocate(std::int64_t bytes, void** out) override;
   void Free(void* data, std::int64_t bytes) override;
   EngineError Set(void* data, unsigned char value, std::int64_t bytes) override;
+  EngineError EnqueueSet(void* data, unsigned char value, std::int64_t bytes) override;
+  EngineError EnqueueNote(const Buffer& buffer) override;
+  EngineError ChangedSinceNote(const Buffer& buffer, bool* changed) override;
   EngineError FillInput(const OperandSpec& spec, int operand, std::uint64_t seed,
                         void* data) override;
   EngineError Digest(const void* data, std::int64_t bytes, std::uint64_t* digest) override;
   EngineError Download(const void* data, std::int64_t bytes, void* host) override;
   const void* HostView(const void*) override { return nullptr; }
+  std::int64_t CacheBytes() const override { return timeline_.l2_bytes(); }
+  EngineError Calibrate(kb_calibration* out) override {
+    return CalibrateCuda(timeline_, stream_, out);
+  }
   void SetOperands(const std::vector<Buffer>&) override {}  // the flush sweeps the whole L2
 
  private:
@@ -40,6 +48,7 @@ class CudaDevice final : public Device {
   const int threads_;
   cudaStream_t stream_ = nullptr;
   unsigned long long* digest_ = nullptr;
+  unsigned char* note_ = nullptr;  // kNoteBytes of the output as noted, and as many of it now
   CudaTimeline timeline_;
 };
 

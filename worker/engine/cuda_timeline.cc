@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <set>
+#include <utility>
 
+#include "worker/engine/calibration.h"
 #include "worker/engine/cuda_error.h"
 
 namespace kbench::engine {
@@ -21,8 +22,11 @@ constexpr int kMostSamples = kQueueOperations / kOperationsPerSample;
 constexpr std::int64_t kFlushTimesL2 = 2;
 constexpr std::int64_t kSmallestFlush = 8 << 20;
 constexpr int kFlushBlocksPerSm = 8;
-// What the documentation promises of an event; taken when no two times differ.
-constexpr double kDocumentedQuantum = 0.5e-6;
+constexpr int kQuantumBlocks = 4;
+// Times less apart than this are one value, rounded to the float that CUDA returns.
+constexpr double kRounding = 1e-9;
+// A stream that is done leaves the device idle within microseconds; the host may be slow to ask.
+constexpr double kLateDrain = 1e-3;
 
 #define KB_RETURN_IF_CUDA(call, doing)                                   \
   do {                                                                   \
@@ -34,6 +38,7 @@ constexpr double kDocumentedQuantum = 0.5e-6;
 CudaTimeline::~CudaTimeline() {
   for (const cudaEvent_t event : starts_) (void)cudaEventDestroy(event);
   for (const cudaEvent_t event : stops_) (void)cudaEventDestroy(event);
+  if (graph_ != nullptr) (void)cudaGraphExecDestroy(graph_);
   (void)cudaFree(write_buffer_);
   (void)cudaFree(read_buffer_);
   (void)cudaFree(sink_);
@@ -52,14 +57,10 @@ EngineError CudaTimeline::Allocate() {
   cudaDeviceProp properties{};
   KB_RETURN_IF_CUDA(cudaGetDevice(&device), "asking for the device");
   KB_RETURN_IF_CUDA(cudaGetDeviceProperties(&properties, device), "asking for its properties");
-  flush_bytes_ = std::max(kSmallestFlush, kFlushTimesL2 * properties.l2CacheSize);
-  flush_bytes_ -= flush_bytes_ % 16;
+  l2_bytes_ = properties.l2CacheSize;
   flush_blocks_ = properties.multiProcessorCount * kFlushBlocksPerSm;
   persisting_l2_ = properties.persistingL2CacheMaxSize > 0;
-  const auto bytes = static_cast<std::size_t>(flush_bytes_);
-  KB_RETURN_IF_CUDA(cudaMalloc(&write_buffer_, bytes), "allocating the flush's buffers");
-  KB_RETURN_IF_CUDA(cudaMalloc(&read_buffer_, bytes), "allocating the flush's buffers");
-  KB_RETURN_IF_CUDA(cudaMemset(read_buffer_, 0, bytes), "clearing the flush's buffers");
+  if (EngineError error = SetFlushBytes(0)) return error;
   KB_RETURN_IF_CUDA(cudaMalloc(reinterpret_cast<void**>(&sink_), sizeof(*sink_)),
                     "allocating the flush's buffers");
   KB_RETURN_IF_CUDA(
@@ -87,22 +88,53 @@ EngineError CudaTimeline::Preload() {
   return Synchronize();
 }
 
+// From empty pairs and pairs around writes of different lengths: whatever the step is, some of
+// these times lie one step apart.
 EngineError CudaTimeline::MeasureQuantum() {
-  if (EngineError error = Block()) return error;
-  for (int i = 0; i < kMostSamples; ++i) {
-    if (EngineError error = MarkStart(i)) return error;
-    if (EngineError error = MarkStop(i)) return error;
+  std::vector<double> times;
+  for (int block = 0; block < kQuantumBlocks; ++block) {
+    EngineError error = Block();
+    for (int i = 0; !error && i < kMostSamples; ++i) {
+      error = MarkStart(i);
+      const std::int64_t bytes = (std::int64_t{1} << 14) * i * block;
+      if (!error && bytes > 0) {
+        error = FromCuda(
+            EnqueueFlushWrite(write_buffer_, std::min(bytes, flush_bytes_), flush_blocks_, stream_),
+            "measuring the clock's quantum");
+      }
+      if (!error) error = MarkStop(i);
+    }
+    (void)Release();
+    if (EngineError waited = Synchronize()) return waited;
+    if (error) return error;
+    for (int i = 0; i < kMostSamples; ++i) times.push_back(SampleSeconds(i));
+    for (int i = 0; i + 1 < kMostSamples; ++i) times.push_back(GapSeconds(i));
   }
-  if (EngineError error = Release()) return error;
-  if (EngineError error = Synchronize()) return error;
-  std::set<double> times;
-  for (int i = 0; i < kMostSamples; ++i) times.insert(SampleSeconds(i));
-  for (int i = 0; i + 1 < kMostSamples; ++i) times.insert(GapSeconds(i));
-  quantum_seconds_ = kDocumentedQuantum;
-  for (auto it = times.begin(); std::next(it) != times.end(); ++it) {
-    const double step = *std::next(it) - *it;
-    if (step > 1e-9) quantum_seconds_ = std::min(quantum_seconds_, step);
+  quantum_seconds_ = Quantum(std::move(times), kRounding);
+  if (quantum_seconds_ > 0) return {};
+  return {KB_IO_ERROR, "the device's events read the same time around work of every length"};
+}
+
+EngineError CudaTimeline::ResizeFlush(std::int64_t bytes) {
+  (void)cudaFree(write_buffer_);
+  (void)cudaFree(read_buffer_);
+  write_buffer_ = read_buffer_ = nullptr;
+  flush_capacity_ = flush_bytes_ = 0;  // a flush of nothing, should the memory not be there
+  const auto size = static_cast<std::size_t>(bytes);
+  KB_RETURN_IF_CUDA(cudaMalloc(&write_buffer_, size), "allocating the flush's buffers");
+  KB_RETURN_IF_CUDA(cudaMalloc(&read_buffer_, size), "allocating the flush's buffers");
+  KB_RETURN_IF_CUDA(cudaMemset(read_buffer_, 0, size), "clearing the flush's buffers");
+  flush_capacity_ = bytes;
+  return {};
+}
+
+TimelineError CudaTimeline::SetFlushBytes(std::int64_t bytes) {
+  if (bytes <= 0) bytes = kFlushTimesL2 * l2_bytes_;
+  bytes = std::max(kSmallestFlush, bytes - bytes % 16);
+  if (bytes > flush_capacity_) {
+    if (EngineError error = ResizeFlush(bytes)) return error;
   }
+  flush_bytes_ = bytes;
   return {};
 }
 
@@ -113,19 +145,43 @@ TimelineFacts CudaTimeline::Facts() const {
   facts.flush_bytes = 2 * flush_bytes_;
   facts.max_queued_samples = kMostSamples;
   facts.has_queue = true;
+  facts.has_graphs = true;
   return facts;
+}
+
+// Whether some L2 is set aside, or the stream asks for a part of it.
+bool CudaTimeline::PersistingL2() {
+  if (!persisting_l2_) return false;
+  std::size_t set_aside = 0;
+  cudaStreamAttrValue value{};
+  const bool limit = cudaDeviceGetLimit(&set_aside, cudaLimitPersistingL2CacheSize) == cudaSuccess;
+  const bool window =
+      cudaStreamGetAttribute(stream_, cudaStreamAttributeAccessPolicyWindow, &value) == cudaSuccess;
+  if (!limit || !window) (void)cudaGetLastError();
+  return (limit && set_aside > 0) || (window && value.accessPolicyWindow.num_bytes > 0);
 }
 
 // Lines that an earlier launch marked as persisting would survive the flush. Under MIG the limit
 // may be refused; then there are none.
 TimelineError CudaTimeline::BeginBurst() {
+  persisting_found_ = PersistingL2();
   if (!persisting_l2_) return {};
+  const cudaStreamAttrValue no_window{};
   for (const cudaError_t error :
-       {cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), cudaCtxResetPersistingL2Cache()}) {
+       {cudaStreamSetAttribute(stream_, cudaStreamAttributeAccessPolicyWindow, &no_window),
+        cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), cudaCtxResetPersistingL2Cache()}) {
     EngineError failed = FromCuda(error, "resetting persisting L2");
     if (failed.code == KB_DEVICE_ERROR) return failed;
   }
   return {};
+}
+
+std::uint32_t CudaTimeline::Disturbances() {
+  std::uint32_t flags = 0;
+  if (persisting_found_ || PersistingL2()) flags |= KB_FLAG_PERSISTING_L2;
+  if (drained_late_) flags |= KB_FLAG_SIDE_STREAM;
+  persisting_found_ = drained_late_ = false;
+  return flags;
 }
 
 TimelineError CudaTimeline::Block() {
@@ -163,7 +219,24 @@ TimelineError CudaTimeline::MarkStop(int index) {
 }
 
 TimelineError CudaTimeline::Synchronize() {
-  return FromCuda(cudaDeviceSynchronize(), "waiting for the device");
+  if (EngineError error = FromCuda(cudaStreamSynchronize(stream_), "waiting for the device")) {
+    return error;
+  }
+  const double done = HostSeconds();
+  const EngineError error = FromCuda(cudaDeviceSynchronize(), "waiting for the device");
+  if (HostSeconds() - done > kLateDrain) drained_late_ = true;
+  return error;
+}
+
+TimelineError CudaTimeline::WaitForStop(int index) {
+  return FromCuda(cudaEventSynchronize(stops_[static_cast<std::size_t>(index)]),
+                  "waiting for the device");
+}
+
+bool CudaTimeline::StopReached(int index) {
+  const cudaError_t state = cudaEventQuery(stops_[static_cast<std::size_t>(index)]);
+  if (state == cudaErrorNotReady) (void)cudaGetLastError();  // not an error of a later call
+  return state == cudaSuccess;
 }
 
 double CudaTimeline::Between(cudaEvent_t from, cudaEvent_t to) {

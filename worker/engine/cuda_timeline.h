@@ -4,7 +4,7 @@
 // The flushes of a GPU, as measured on an H200 (a flush that only writes leaves dirty lines, whose
 // write-back the kernel then pays: a memory-bound sum reads 12 % too slow):
 //   clean  writes a buffer of twice the L2, then reads another of twice the L2 (reading once the L2
-//          leaves dirty lines behind);
+//          leaves dirty lines behind); a calibration may have found another size to be enough;
 //   dirty  writes only;
 //   none   leaves what the last launch left.
 #pragma once
@@ -30,25 +30,36 @@ class CudaTimeline final : public Timeline {
   // Allocates everything, loads every kernel and measures the clock's quantum. Once, before use.
   EngineError Open(cudaStream_t stream);
 
+  std::int64_t l2_bytes() const { return l2_bytes_; }
+  std::int64_t flush_bytes() const { return flush_bytes_; }  // of each half
+
   TimelineFacts Facts() const override;
   TimelineError BeginBurst() override;
   void EndBurst() override {}
   TimelineError Block() override;
   TimelineError Release() override;
+  TimelineError SetFlushBytes(std::int64_t bytes) override;
   TimelineError Flush(FlushKind kind) override;
   TimelineError MarkStart(int index) override;
   TimelineError MarkStop(int index) override;
   TimelineError Synchronize() override;
   double SampleSeconds(int index) override;
   double GapSeconds(int index) override;
+  TimelineError WaitForStop(int index) override;
+  bool StopReached(int index) override;
+  TimelineError BeginCapture() override;
+  TimelineError EndCapture(int launches) override;
+  TimelineError Replay() override;
   bool BlockerTimedOut() override;
-  std::uint32_t Disturbances() override { return 0; }  // the samples lie on the device
+  std::uint32_t Disturbances() override;
   double HostSeconds() override;
 
  private:
   EngineError Allocate();
   EngineError Preload();
   EngineError MeasureQuantum();
+  EngineError ResizeFlush(std::int64_t bytes);
+  bool PersistingL2();
   double Between(cudaEvent_t from, cudaEvent_t to);
 
   cudaStream_t stream_ = nullptr;
@@ -59,9 +70,14 @@ class CudaTimeline final : public Timeline {
   void* write_buffer_ = nullptr;
   void* read_buffer_ = nullptr;
   unsigned* sink_ = nullptr;
-  std::int64_t flush_bytes_ = 0;  // of each buffer
+  std::int64_t l2_bytes_ = 0;
+  std::int64_t flush_bytes_ = 0;     // what a flush touches of each buffer
+  std::int64_t flush_capacity_ = 0;  // of each buffer
   int flush_blocks_ = 1;
-  bool persisting_l2_ = false;
+  bool persisting_l2_ = false;       // the device has it
+  bool persisting_found_ = false;    // somebody had set it before this burst
+  bool drained_late_ = false;        // the device was busy after the stream was done
+  cudaGraphExec_t graph_ = nullptr;  // what Replay() enqueues
   double quantum_seconds_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// What the engine needs of a device beside its timeline: memory, and the three things done to
-// operands where they lie (fill, set, digest). One a process; owned by the kb_engine; used from one
-// thread. Every call is complete on return.
+// What the engine needs of a device beside its timeline: memory, what is done to operands where
+// they lie (fill, set, digest), and its calibration. One a process; owned by the kb_engine; used
+// from one thread. Every call is complete on return, except where its name says that it enqueues.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,15 @@ class Device {
   virtual void Free(void* data, std::int64_t bytes) = 0;
 
   virtual EngineError Set(void* data, unsigned char value, std::int64_t bytes) = 0;
+  // As Set(), but only enqueued: for use between the samples of a burst.
+  virtual EngineError EnqueueSet(void* data, unsigned char value, std::int64_t bytes) = 0;
+  // Enqueues a look at the buffer, and, with the device idle, compares it with what is there now.
+  // Without a queue nothing can come late.
+  virtual EngineError EnqueueNote(const Buffer& /*buffer*/) { return {}; }
+  virtual EngineError ChangedSinceNote(const Buffer& /*buffer*/, bool* changed) {
+    *changed = false;
+    return {};
+  }
   // Fills an input from the seed; `operand` is its place among the operands. The same bits on every
   // device (kernels/reference/random.h).
   virtual EngineError FillInput(const OperandSpec& spec, int operand, std::uint64_t seed,
@@ -46,6 +55,11 @@ class Device {
   virtual EngineError Download(const void* data, std::int64_t bytes, void* host) = 0;
   // The memory itself where the host can read it, else null.
   virtual const void* HostView(const void* data) = 0;
+
+  // Bytes of the last-level cache that a rotation of operand sets must outgrow; 0: not told.
+  virtual std::int64_t CacheBytes() const = 0;
+  // Fills `out`; see kb_calibrate. No case is open.
+  virtual EngineError Calibrate(kb_calibration* out) = 0;
 
   // What a flush evicts, where that depends on the operands.
   virtual void SetOperands(const std::vector<Buffer>& operands) = 0;

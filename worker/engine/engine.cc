@@ -130,13 +130,13 @@ void kb_case_close(kb_engine* engine) {
 
 int32_t kb_operand_count(const kb_engine* engine) {
   if (engine == nullptr || !engine->open_case) return 0;
-  return static_cast<int32_t>(engine->open_case->operands().specs().size());
+  return static_cast<int32_t>(engine->open_case->specs().size());
 }
 
 kb_status kb_operand(const kb_engine* engine, int32_t index, void** data, int64_t* bytes,
                      int32_t* is_output) {
   if (index < 0 || index >= kb_operand_count(engine)) return KB_INVALID_ARGUMENT;
-  const auto& operands = engine->open_case->operands();
+  const auto& operands = engine->open_case->operands(0);
   const Buffer& buffer = operands.buffer(static_cast<std::size_t>(index));
   if (data != nullptr) *data = buffer.data;
   if (bytes != nullptr) *bytes = buffer.bytes;
@@ -144,6 +144,23 @@ kb_status kb_operand(const kb_engine* engine, int32_t index, void** data, int64_
     *is_output = operands.specs()[static_cast<std::size_t>(index)].output ? 1 : 0;
   }
   return KB_OK;
+}
+
+int32_t kb_operand_sets(const kb_engine* engine) {
+  return engine == nullptr || !engine->open_case ? 0 : engine->open_case->sets();
+}
+
+kb_status kb_operand_of(const kb_engine* engine, int32_t set, int32_t index, void** data) {
+  if (set < 0 || set >= kb_operand_sets(engine) || index < 0 || index >= kb_operand_count(engine) ||
+      data == nullptr) {
+    return KB_INVALID_ARGUMENT;
+  }
+  *data = engine->open_case->operands(set).buffer(static_cast<std::size_t>(index)).data;
+  return KB_OK;
+}
+
+int32_t kb_current_set(const kb_engine* engine) {
+  return engine == nullptr || !engine->open_case ? 0 : engine->open_case->current_set();
 }
 
 void* kb_stream(const kb_engine* engine) {
@@ -157,8 +174,14 @@ kb_status kb_get_facts(const kb_engine* engine, kb_facts* facts) {
   CopyText(timeline.mechanism, facts->mechanism, sizeof(facts->mechanism));
   facts->quantum_seconds = timeline.quantum_seconds;
   facts->flush_bytes = timeline.flush_bytes;
+  facts->launches_per_sample = facts->operand_sets = 1;
   if (engine->open_case) {
-    facts->footprint_bytes = kbench::FootprintBytes(engine->open_case->problem());
+    const Case& open_case = *engine->open_case;
+    facts->footprint_bytes = kbench::FootprintBytes(open_case.problem());
+    facts->launches_per_sample = open_case.launches_per_sample();
+    facts->operand_sets = open_case.sets();
+    facts->quantum_seconds /= facts->launches_per_sample;
+    CopyText(open_case.mechanism(), facts->mechanism, sizeof(facts->mechanism));
   }
   facts->device_memory_bytes = engine->device->TotalBytes();
   facts->threads = engine->device->threads();
@@ -183,6 +206,17 @@ kb_status kb_burst(kb_engine* engine, const kb_burst_spec* spec, kb_launch launc
   return RunOnCase(engine, launch, record, [&](Case& open_case) -> EngineError {
     if (spec == nullptr) return {KB_INVALID_ARGUMENT, "the burst's specification is NULL"};
     return open_case.Burst(*spec, {launch, user, engine->device->stream()}, record);
+  });
+}
+
+kb_status kb_calibrate(kb_engine* engine, kb_calibration* calibration) {
+  return Run(engine, [&]() -> EngineError {
+    if (calibration == nullptr) return {KB_INVALID_ARGUMENT, "the calibration is NULL"};
+    *calibration = {};
+    if (engine->open_case) {
+      return {KB_INVALID_ARGUMENT, "a case is open: call kb_case_close before a calibration"};
+    }
+    return engine->device->Calibrate(calibration);
   });
 }
 

@@ -24,7 +24,8 @@ typedef enum {
   KB_LAUNCH_FAILED = 3, /* the callback returned an error: the time is thrown away */
   KB_DEVICE_ERROR = 4,  /* the context is poisoned: the process must end */
   KB_TIMEOUT = 5,       /* the blocker ran out even at one sample */
-  KB_IO_ERROR = 6
+  KB_IO_ERROR = 6,
+  KB_NOT_CAPTURABLE = 7 /* mode graph: the launch cannot be captured in a graph */
 } kb_status;
 
 /* Enqueues one launch on `stream` (a cudaStream_t, NULL on a CPU). 0 is success; anything else ends
@@ -73,6 +74,10 @@ typedef struct {
 #define KB_FLAG_MIGRATED 2u
 #define KB_FLAG_BLOCKER_TIMEOUT 4u
 #define KB_FLAG_STOLEN 8u /* CPU: the hypervisor or another task took the core */
+/* CUDA: a launch works on another stream, which its time does not hold. */
+#define KB_FLAG_SIDE_STREAM 16u
+/* CUDA: somebody asked for L2 lines that persist, which would survive a flush. */
+#define KB_FLAG_PERSISTING_L2 32u
 
 typedef struct {
   /* "cuda-events", "cuda-graph-rotation", "cuda-back-to-back", "steady-clock",

@@ -19,6 +19,7 @@ struct TimelineFacts {
   std::int64_t flush_bytes = 0;
   int max_queued_samples = 1;  // how many samples may stand behind one blocker
   bool has_queue = false;      // a launch only enqueues: host submit time means something
+  bool has_graphs = false;     // BeginCapture() and the like work
 };
 
 class Timeline {
@@ -32,6 +33,9 @@ class Timeline {
   // Holds the queue: nothing enqueued later starts before Release(). A no-op without a queue.
   virtual TimelineError Block() = 0;
   virtual TimelineError Release() = 0;
+  // What each half of a flush touches from now on; 0: twice the last-level cache. Ignored where a
+  // flush evicts the operands alone.
+  virtual TimelineError SetFlushBytes(std::int64_t /*bytes*/) { return {}; }
   // Enqueues the eviction of the operands (and of everything else the flush kind asks for).
   virtual TimelineError Flush(FlushKind kind) = 0;
   // Marks around sample `index` of the burst.
@@ -43,12 +47,27 @@ class Timeline {
   // next one's start.
   virtual double SampleSeconds(int index) = 0;
   virtual double GapSeconds(int index) = 0;
+  // Waits until the device has passed the stop mark of a sample, and whether it has; without a
+  // queue it always has.
+  virtual TimelineError WaitForStop(int /*index*/) { return {}; }
+  virtual bool StopReached(int /*index*/) { return true; }
+  // What is enqueued from BeginCapture() on becomes a graph instead of work; EndCapture() keeps it
+  // in place of the last one, once it holds at least `launches` nodes; Replay() enqueues it.
+  virtual TimelineError BeginCapture() { return NoGraphs(); }
+  virtual TimelineError EndCapture(int /*launches*/) { return NoGraphs(); }
+  virtual TimelineError Replay() { return NoGraphs(); }
   // True when the blocker gave up by itself before Release() (a launch synchronized).
   virtual bool BlockerTimedOut() = 0;
-  // What disturbed the thread since the last call: KB_FLAG_MIGRATED, KB_FLAG_STOLEN.
+  // What disturbed the measurement since the last call: KB_FLAG_MIGRATED, KB_FLAG_STOLEN,
+  // KB_FLAG_SIDE_STREAM, KB_FLAG_PERSISTING_L2.
   virtual std::uint32_t Disturbances() = 0;
   // Host time, seconds.
   virtual double HostSeconds() = 0;
+
+ private:
+  static TimelineError NoGraphs() {
+    return {KB_INVALID_ARGUMENT, "mode graph needs CUDA graphs, which a CPU has not"};
+  }
 };
 
 }  // namespace kbench::engine

@@ -59,7 +59,8 @@ std::optional<double> EstimateLaunch(kb_engine* engine, const Implementation& im
   std::optional<double> estimate;
   double tried = 0, before = 0;
   for (double most = kFirstWork; most < work; most *= kGrowth) {
-    const Problem scaled = entry->scaled_down(problem, most);
+    Problem scaled = entry->scaled_down(problem, most);
+    scaled.mode = Mode::kCold;  // one operand set is enough for an estimate
     const double scaled_work = Work(scaled);
     if (scaled_work >= work) break;      // there is no smaller one
     if (scaled_work <= tried) continue;  // rounds to the same shape

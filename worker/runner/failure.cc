@@ -29,6 +29,9 @@ void SetEngineFailure(const kb_engine* engine, kb_status status, const std::stri
     case KB_TIMEOUT:
       SetFailure(v1::OUTCOME_TIMED_OUT, "BLOCKER_TIMEOUT", message, failure);
       return;
+    case KB_NOT_CAPTURABLE:
+      SetFailure(v1::OUTCOME_UNSUPPORTED, "NOT_CAPTURABLE", message, failure);
+      return;
     case KB_IO_ERROR:
       SetFailure(v1::OUTCOME_INFRA, "ENGINE_IO", message, failure);
       return;

@@ -10,12 +10,13 @@
 namespace kbench {
 namespace {
 
-OperandPointers Pointers(const kb_engine* engine) {
+OperandPointers Pointers(const kb_engine* engine, int set) {
   OperandPointers pointers;
   for (int i = 0; i < kb_operand_count(engine); ++i) {
     void* data = nullptr;
     int32_t is_output = 0;
-    (void)kb_operand(engine, i, &data, nullptr, &is_output);  // the index is in range
+    (void)kb_operand(engine, i, nullptr, nullptr, &is_output);  // the indices are in range
+    (void)kb_operand_of(engine, set, i, &data);
     if (is_output != 0) {
       pointers.output = data;
     } else {
@@ -44,6 +45,7 @@ std::unique_ptr<OpenInstance> OpenInstance::Open(kb_engine* engine,
   spec.seed = options.seed;
   spec.reference_dir = options.reference_dir.empty() ? nullptr : options.reference_dir.c_str();
   spec.memory_limit_bytes = options.memory_limit_bytes;
+  spec.flush_bytes = options.flush_bytes;
   const kb_status status = kb_case_open(engine, &spec);
   if (status != KB_OK) {
     SetEngineFailure(engine, status, "", failure);
@@ -55,7 +57,7 @@ std::unique_ptr<OpenInstance> OpenInstance::Open(kb_engine* engine,
 }
 
 OpenInstance::~OpenInstance() {
-  instance_.reset();  // may still use the operands
+  instances_.clear();  // may still use the operands
   kb_case_close(engine_);
 }
 
@@ -64,15 +66,8 @@ bool OpenInstance::Create(const Implementation& implementation, const Problem& p
   DeviceContext context;
   context.threads = threads;
   context.stream = kb_stream(engine_);
-  const double begin = SystemClock().SteadySeconds();
   try {
-    auto created = implementation.create(problem, Pointers(engine_), context);
-    create_seconds_ = SystemClock().SteadySeconds() - begin;
-    if (created) {
-      instance_ = std::move(created).value();
-      return true;
-    }
-    SetImplementationFailure(created.error(), failure);
+    if (CreateAll(implementation, problem, context, failure)) return true;
   } catch (const std::exception& exception) {
     SetFailure(v1::OUTCOME_CRASHED, "EXCEPTION",
                implementation.name + " threw while it was created: " + exception.what(), failure);
@@ -88,10 +83,30 @@ bool OpenInstance::Create(const Implementation& implementation, const Problem& p
   return false;
 }
 
+// The first one's time is what a user of the implementation would wait for.
+bool OpenInstance::CreateAll(const Implementation& implementation, const Problem& problem,
+                             const DeviceContext& context, v1::RunnerFailure* failure) {
+  for (int set = 0; set < kb_operand_sets(engine_); ++set) {
+    const double begin = SystemClock().SteadySeconds();
+    auto created = implementation.create(problem, Pointers(engine_, set), context);
+    if (set == 0) create_seconds_ = SystemClock().SteadySeconds() - begin;
+    if (!created) {
+      SetImplementationFailure(created.error(), failure);
+      return false;
+    }
+    instances_.push_back(std::move(created).value());
+  }
+  return true;
+}
+
 int OpenInstance::Launch(void* user, void* stream) {
   auto* self = static_cast<OpenInstance*>(user);
-  const int error = self->instance_->Launch(stream);
-  if (error != 0) self->launch_error_ = error;
+  const auto set = static_cast<std::size_t>(kb_current_set(self->engine_));
+  const int error = self->instances_[set]->Launch(stream);
+  if (error != 0) {
+    self->launch_error_ = error;
+    self->failed_set_ = set;
+  }
   return error;
 }
 
@@ -103,8 +118,9 @@ bool OpenInstance::Call(double* seconds, v1::RunnerFailure* failure) {
 }
 
 void OpenInstance::Explain(kb_status status, v1::RunnerFailure* failure) const {
-  const std::string text =
-      status == KB_LAUNCH_FAILED ? instance_->ErrorText(launch_error_) : std::string();
+  const std::string text = status == KB_LAUNCH_FAILED
+                               ? instances_[failed_set_]->ErrorText(launch_error_)
+                               : std::string();
   SetEngineFailure(engine_, status, text, failure);
 }
 

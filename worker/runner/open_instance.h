@@ -1,10 +1,12 @@
-// An implementation on a case that is open in the engine: from its creation to its end the operands
-// live. Used from one thread; at most one at a time for an engine, which outlives it.
+// An implementation on a case that is open in the engine, with an instance for each of its operand
+// sets: from its creation to its end the operands live. Used from one thread; at most one at a time
+// for an engine, which outlives it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kbench/v1/runner.pb.h"
 #include "kernels/implementation.h"
@@ -17,7 +19,10 @@ struct CaseOptions {
   std::uint64_t seed = 1;
   std::string reference_dir;
   std::int64_t memory_limit_bytes = 0;
+  std::int64_t flush_bytes = 0;  // each half of a flush; 0: the engine's default
   int threads = 1;
+  bool many_launches = false;  // modes graph and steady: a sample may be more than one launch
+  bool rotates = false;        // mode graph
 };
 
 class OpenInstance {
@@ -32,7 +37,7 @@ class OpenInstance {
   OpenInstance& operator=(const OpenInstance&) = delete;
 
   kb_engine* engine() const { return engine_; }
-  const Instance& instance() const { return *instance_; }
+  const Instance& instance() const { return *instances_.front(); }
   double create_seconds() const { return create_seconds_; }
 
   // The kb_launch and its user pointer, for the engine's calls.
@@ -46,11 +51,14 @@ class OpenInstance {
   explicit OpenInstance(kb_engine* engine) : engine_(engine) {}
   bool Create(const Implementation& implementation, const Problem& problem, int threads,
               v1::RunnerFailure* failure);
+  bool CreateAll(const Implementation& implementation, const Problem& problem,
+                 const DeviceContext& context, v1::RunnerFailure* failure);
 
   kb_engine* const engine_;
-  std::unique_ptr<Instance> instance_;
+  std::vector<std::unique_ptr<Instance>> instances_;  // by operand set; at least one
   double create_seconds_ = 0;
-  int launch_error_ = 0;  // of the last launch that failed
+  int launch_error_ = 0;        // of the last launch that failed
+  std::size_t failed_set_ = 0;  // whose launch that was
 };
 
 }  // namespace kbench

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "kernels/catalog/catalog.h"
+#include "proto/support/clock.h"
+#include "worker/runner/calibration_frame.h"
 #include "worker/runner/estimate.h"
 #include "worker/runner/failure.h"
 
@@ -35,7 +37,10 @@ std::string SecondsText(double seconds) {
 CaseOptions OptionsOf(const v1::Prepare& request, Mode mode, int threads) {
   CaseOptions options;
   options.flush = request.flush().empty() ? "clean" : request.flush();
-  if (mode == Mode::kHot) options.flush = "none";
+  if (mode != Mode::kCold) options.flush = "none";
+  options.many_launches = mode == Mode::kGraph || mode == Mode::kSteady;
+  options.rotates = mode == Mode::kGraph;
+  options.flush_bytes = request.flush_bytes();
   options.seed = request.seed();
   options.reference_dir = request.reference_dir();
   options.memory_limit_bytes = request.memory_limit_bytes();
@@ -43,7 +48,8 @@ CaseOptions OptionsOf(const v1::Prepare& request, Mode mode, int threads) {
   return options;
 }
 
-bool ResolveProblem(const v1::CaseSpec& spec, Problem* problem, v1::RunnerFailure* failure) {
+bool ResolveProblem(const v1::CaseSpec& spec, const std::string& device, Problem* problem,
+                    v1::RunnerFailure* failure) {
   const std::string& size = spec.shape().empty() ? spec.size() : spec.shape();
   auto made = MakeProblem(spec.kernel(), spec.dtype(), size, spec.mode());
   if (!made) {
@@ -51,11 +57,9 @@ bool ResolveProblem(const v1::CaseSpec& spec, Problem* problem, v1::RunnerFailur
     return false;
   }
   *problem = std::move(made).value();
-  if (problem->mode == Mode::kCold || problem->mode == Mode::kHot) return true;
+  if (problem->mode != Mode::kGraph || device == "cuda") return true;
   SetFailure(v1::OUTCOME_UNSUPPORTED, "UNSUPPORTED_MODE",
-             std::string("mode ") + ModeName(problem->mode) +
-                 " is not offered by this engine yet; use cold or hot",
-             failure);
+             "mode graph needs CUDA graphs, which a CPU has not; use cold, hot or steady", failure);
   return false;
 }
 
@@ -121,6 +125,8 @@ void Session::Dispatch(const v1::RunnerRequest& request, v1::RunnerReply* reply)
       return Hello(reply->mutable_hello());
     case v1::RunnerRequest::kPrepare:
       return Prepare(request.prepare(), reply);
+    case v1::RunnerRequest::kCalibrate:
+      return Calibrate(reply);
     case v1::RunnerRequest::kFinish:
       prepared_.reset();
       reply->mutable_finished();
@@ -143,7 +149,8 @@ void Session::Dispatch(const v1::RunnerRequest& request, v1::RunnerReply* reply)
     case v1::RunnerRequest::REQUEST_NOT_SET:
       done = false;
       SetFailure(v1::OUTCOME_INFRA, "BAD_REQUEST",
-                 "the frame holds no request: hello, prepare, verify, warm, burst or finish",
+                 "the frame holds no request: hello, prepare, verify, warm, burst, finish or "
+                 "calibrate",
                  &failure);
       break;
   }
@@ -173,6 +180,7 @@ void Session::Hello(v1::RunnerHelloReply* reply) const {
     }
     info->set_default_choice(implementation->default_choice);
     info->set_summary(implementation->summary);
+    info->set_hidden(implementation->hidden);
   }
   for (const auto& [name, version] : identity_.libraries) {
     (*reply->mutable_libraries())[name] = version;
@@ -198,7 +206,7 @@ void Session::Prepare(const v1::Prepare& request, v1::RunnerReply* reply) {
                       "a case is prepared already: send finish first", reply->mutable_failure());
   }
   const Implementation* implementation = nullptr;
-  if (ResolveProblem(request.case_(), &problem, &failure)) {
+  if (ResolveProblem(request.case_(), identity_.device, &problem, &failure)) {
     implementation =
         FindImplementation(identity_.implementations, request.implementation(), problem, &failure);
   }
@@ -224,6 +232,26 @@ void Session::Prepare(const v1::Prepare& request, v1::RunnerReply* reply) {
     }
   }
   *reply->mutable_failure() = failure;
+}
+
+void Session::Calibrate(v1::RunnerReply* reply) {
+  v1::RunnerFailure failure;
+  if (prepared_) {
+    return SetFailure(v1::OUTCOME_INFRA, "BAD_STATE",
+                      "a case is prepared: send finish before calibrate", reply->mutable_failure());
+  }
+  if (!OpenEngine(&failure)) {
+    *reply->mutable_failure() = failure;
+    return;
+  }
+  const double begin = SystemClock().SteadySeconds();
+  kb_calibration calibration{};
+  const kb_status status = kb_calibrate(engine_, &calibration);
+  if (status != KB_OK) return SetEngineFailure(engine_, status, "", reply->mutable_failure());
+  v1::Calibration* out = reply->mutable_calibrated()->mutable_calibration();
+  SetCalibration(calibration, out);
+  out->set_seconds(SystemClock().SteadySeconds() - begin);
+  out->set_engine_version(kb_version());
 }
 
 v1::RunnerReply BadFrame(const std::string& message) {

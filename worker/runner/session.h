@@ -41,6 +41,7 @@ class Session {
   void Dispatch(const v1::RunnerRequest& request, v1::RunnerReply* reply);
   void Hello(v1::RunnerHelloReply* reply) const;
   void Prepare(const v1::Prepare& request, v1::RunnerReply* reply);
+  void Calibrate(v1::RunnerReply* reply);
   bool OpenEngine(v1::RunnerFailure* failure);
   // The prepared case, or null and the failure BAD_STATE in the reply.
   PreparedCase* NeedCase(const char* request, v1::RunnerReply* reply);

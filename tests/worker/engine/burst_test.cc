@@ -57,6 +57,58 @@ TEST_F(BurstTest, QueuesEverythingBehindOneBlockerInOrder) {
   EXPECT_GT(out_.seconds, 0);
 }
 
+TEST_F(BurstTest, TheOutputIsPoisonedBeforeTheLastLaunchOfEachBlock) {
+  FakeGate gate(timeline_);
+  ASSERT_FALSE(Run({2, 0, FlushKind::kClean, &gate}));
+  EXPECT_THAT(timeline_.calls,
+              ElementsAre("begin", "block", "clean", "start0", "launch", "stop0", "poison", "clean",
+                          "start1", "launch", "stop1", "note", "release", "sync", "look", "end"));
+  EXPECT_FALSE(out_.changed_late);
+  ASSERT_FALSE(Run({20, 0, FlushKind::kClean, &gate}));
+  EXPECT_EQ(Count("poison"), 1 + 3);
+}
+
+TEST_F(BurstTest, AnOutputThatChangesAfterTheStreamIsASideStream) {
+  FakeGate gate(timeline_);
+  gate.changed = true;
+  ASSERT_FALSE(Run({2, 0, FlushKind::kClean, &gate}));
+  EXPECT_TRUE(out_.changed_late);
+  EXPECT_EQ(out_.flags, KB_FLAG_SIDE_STREAM);
+  EXPECT_THAT(out_.device_seconds, SizeIs(2));
+}
+
+TEST_F(BurstTest, TheGapThatHoldsThePoisonIsNotJudged) {
+  FakeGate gate(timeline_);
+  timeline_.gaps = {100e-6, 100e-6, 100e-6, 100e-6, 900e-6};
+  ASSERT_FALSE(Run({6, 0, FlushKind::kClean, &gate}));
+  EXPECT_THAT(out_.device_seconds, SizeIs(6));
+  EXPECT_EQ(out_.flags, 0u);
+}
+
+TEST_F(BurstTest, AWarmLaunchComesFirstAndIsNotTimed) {
+  BurstSpec spec{1, 0, FlushKind::kNone};
+  spec.warm_launch = true;
+  ASSERT_FALSE(Run(spec));
+  EXPECT_THAT(timeline_.calls, ElementsAre("begin", "launch", "sync", "block", "none", "start0",
+                                           "launch", "stop0", "release", "sync", "end"));
+  EXPECT_THAT(out_.device_seconds, SizeIs(1));
+  runner_.SetPace(0.1);  // a launch this long warms itself
+  kernel_.launches = 0;
+  ASSERT_FALSE(Run(spec));
+  EXPECT_EQ(kernel_.launches, 1);
+  runner_.SetPace(1e-3);
+  kernel_.launches = kernel_.fail_at = 0;
+  EXPECT_EQ(Run(spec).code, KB_LAUNCH_FAILED);
+}
+
+TEST_F(BurstTest, BusyTimeHoldsDiscardedSamplesToo) {
+  timeline_.gaps = {100e-6, 100e-6, 130e-6, 100e-6, 119e-6};
+  timeline_.odd_samples = {1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 6e-3};
+  ASSERT_FALSE(Run({6, 0, FlushKind::kClean}));
+  EXPECT_EQ(out_.discarded, 1);
+  EXPECT_NEAR(out_.busy_seconds, 21e-3, 1e-12);
+}
+
 TEST_F(BurstTest, DirtyAndNoneAreAskedOfTheTimeline) {
   ASSERT_FALSE(Run({1, 0, FlushKind::kDirty}));
   ASSERT_FALSE(Run({1, 0, FlushKind::kNone}));
@@ -168,7 +220,8 @@ TEST_F(BurstTest, ALaunchThatFailsEndsTheBurstWithTheQueueReleased) {
   EXPECT_THAT(error.message, HasSubstr("error 7"));
   EXPECT_EQ(kernel_.launches, 2);
   EXPECT_FALSE(timeline_.held);
-  EXPECT_EQ(timeline_.calls.rbegin()[1], "sync");
+  EXPECT_EQ(timeline_.calls.back(), "end");
+  EXPECT_EQ(timeline_.calls[timeline_.calls.size() - 2], "sync");
 }
 
 TEST_F(BurstTest, AFlushThatFailsEndsTheBurstWithTheQueueReleased) {

@@ -135,6 +135,88 @@ TEST_F(EngineAbiTest, ABurstFillsItsRecord) {
   EXPECT_EQ(submit[0], -1);
 }
 
+TEST_F(EngineAbiTest, SteadyTimesBatchesOfLaunches) {
+  kb_case spec = SumCase();
+  spec.mode = "steady";
+  ASSERT_EQ(kb_case_open(engine_, &spec), KB_OK) << kb_error(engine_);
+  EXPECT_EQ(kb_operand_sets(engine_), 1);
+  EXPECT_EQ(kb_current_set(engine_), 0);
+  kb_facts facts{};
+  ASSERT_EQ(kb_get_facts(engine_, &facts), KB_OK);
+  const double quantum = facts.quantum_seconds;
+  EXPECT_EQ(facts.launches_per_sample, 1);  // not yet known
+  std::vector<double> device(5), submit(5);
+  kb_burst_record record{};
+  record.device_seconds = device.data();
+  record.submit_seconds = submit.data();
+  const kb_burst_spec burst{5, 10};
+  ASSERT_EQ(kb_burst(engine_, &burst, LaunchSum, &sum_, &record), KB_OK) << kb_error(engine_);
+  ASSERT_EQ(kb_get_facts(engine_, &facts), KB_OK);
+  EXPECT_STREQ(facts.mechanism, "steady-clock-back-to-back");
+  EXPECT_GE(facts.launches_per_sample, 2);  // of about a microsecond each
+  EXPECT_DOUBLE_EQ(facts.quantum_seconds, quantum / facts.launches_per_sample);
+  ASSERT_EQ(record.count, 5);
+  for (int i = 0; i < 5; ++i) {
+    const double seconds = device[static_cast<std::size_t>(i)];
+    EXPECT_GT(seconds, 1e-8);
+    EXPECT_LT(seconds, 1e-3);  // of one launch, not of the batch
+  }
+  EXPECT_GT(record.duty_ratio, 0);
+  EXPECT_LE(record.duty_ratio, 1);
+  kb_check check{};
+  ASSERT_EQ(kb_verify(engine_, KB_VERIFY_AFTER, 0, LaunchSum, &sum_, &check), KB_OK);
+  EXPECT_TRUE(check.passed) << check.message;
+}
+
+TEST_F(EngineAbiTest, ALaunchThatStopsWorkingIsFoundInEveryMode) {
+  for (const char* mode : {"cold", "hot", "steady"}) {
+    SCOPED_TRACE(mode);
+    kb_case spec = SumCase();
+    spec.mode = mode;
+    ASSERT_EQ(kb_case_open(engine_, &spec), KB_OK) << kb_error(engine_);
+    kb_check check{};
+    ASSERT_EQ(kb_verify(engine_, KB_VERIFY_BEFORE, 0, LaunchSum, &sum_, &check), KB_OK);
+    EXPECT_TRUE(check.passed);
+    std::vector<double> device(3), submit(3);
+    kb_burst_record record{};
+    record.device_seconds = device.data();
+    record.submit_seconds = submit.data();
+    const kb_burst_spec burst{3, 10};
+    // What it leaves is the right answer of the check's launch.
+    ASSERT_EQ(kb_burst(engine_, &burst, LaunchNothing, nullptr, &record), KB_OK);
+    ASSERT_EQ(kb_verify(engine_, KB_VERIFY_AFTER, 0, LaunchSum, &sum_, &check), KB_OK);
+    EXPECT_FALSE(check.passed);
+    EXPECT_STREQ(check.reason, "NOT_FINITE");
+    kb_case_close(engine_);
+  }
+}
+
+TEST_F(EngineAbiTest, CalibratesWithNoCaseOpen) {
+  kb_calibration calibration{};
+  Open();
+  EXPECT_EQ(kb_calibrate(engine_, &calibration), KB_INVALID_ARGUMENT);
+  EXPECT_THAT(kb_error(engine_), HasSubstr("kb_case_close"));
+  kb_case_close(engine_);
+  EXPECT_EQ(kb_calibrate(engine_, nullptr), KB_INVALID_ARGUMENT);
+  ASSERT_EQ(kb_calibrate(engine_, &calibration), KB_OK) << kb_error(engine_);
+  EXPECT_TRUE(calibration.passed) << calibration.failed_step << ": " << calibration.message;
+  EXPECT_EQ(calibration.known_count, KB_KNOWN_DURATIONS);
+  EXPECT_GT(calibration.read_bandwidth, 0);
+  Open();  // and the engine goes on
+}
+
+TEST_F(EngineAbiTest, OperandsOfASetAreThoseOfTheCase) {
+  Open();
+  void *by_index = nullptr, *by_set = nullptr;
+  ASSERT_EQ(kb_operand(engine_, 1, &by_index, nullptr, nullptr), KB_OK);
+  ASSERT_EQ(kb_operand_of(engine_, 0, 1, &by_set), KB_OK);
+  EXPECT_EQ(by_index, by_set);
+  EXPECT_EQ(kb_operand_of(engine_, 1, 1, &by_set), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(kb_operand_of(engine_, 0, 2, &by_set), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(kb_operand_of(engine_, 0, 0, nullptr), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(kb_operand_sets(nullptr), 0);
+}
+
 TEST_F(EngineAbiTest, ALaunchThatFailsThrowsTheTimeAway) {
   Open();
   sum_.fail_at = 10;
@@ -173,12 +255,10 @@ TEST_F(EngineAbiTest, WrongArgumentsSayWhatWouldBeRight) {
   spec.flush = "thorough";
   EXPECT_EQ(kb_case_open(engine_, &spec), KB_INVALID_ARGUMENT);
   EXPECT_THAT(kb_error(engine_), HasSubstr("clean, dirty, none"));
-  for (const char* mode : {"graph", "steady"}) {
-    spec = SumCase();
-    spec.mode = mode;
-    EXPECT_EQ(kb_case_open(engine_, &spec), KB_INVALID_ARGUMENT);
-    EXPECT_THAT(kb_error(engine_), HasSubstr("use cold or hot"));
-  }
+  spec = SumCase();
+  spec.mode = "graph";
+  EXPECT_EQ(kb_case_open(engine_, &spec), KB_INVALID_ARGUMENT);
+  EXPECT_THAT(kb_error(engine_), HasSubstr("use cold, hot or steady"));
   spec = {};
   EXPECT_EQ(kb_case_open(engine_, &spec), KB_INVALID_ARGUMENT);
   EXPECT_EQ(kb_case_open(engine_, nullptr), KB_INVALID_ARGUMENT);

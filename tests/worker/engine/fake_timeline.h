@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/engine/burst.h"
 #include "worker/engine/timeline.h"
 
 namespace kbench::engine {
@@ -23,6 +24,10 @@ class FakeTimeline final : public Timeline {
   EngineError synchronize_error;
   EngineError flush_error;
   bool held = false;
+  std::uint32_t disturbances = 0;
+  EngineError begin_capture_error, end_capture_error, replay_error;
+  std::vector<bool> stop_reached;  // by call of StopReached(); missing ones are false
+  int captured_launches = 0;       // what the last EndCapture() asked for
 
   TimelineFacts Facts() const override { return facts; }
   TimelineError BeginBurst() override { return Note("begin"); }
@@ -57,8 +62,26 @@ class FakeTimeline final : public Timeline {
     const auto i = static_cast<std::size_t>(index);
     return i < gaps.size() ? gaps[i] : usual_gap;
   }
+  TimelineError WaitForStop(int index) override { return Note("wait" + std::to_string(index)); }
+  bool StopReached(int) override {
+    const std::size_t i = stop_queries_++;
+    return i < stop_reached.size() && stop_reached[i];
+  }
+  TimelineError BeginCapture() override {
+    Note("capture");
+    return begin_capture_error;
+  }
+  TimelineError EndCapture(int launches) override {
+    Note("captured");
+    captured_launches = launches;
+    return end_capture_error;
+  }
+  TimelineError Replay() override {
+    Note("replay");
+    return replay_error;
+  }
   bool BlockerTimedOut() override { return stops_ >= time_out_above; }
-  std::uint32_t Disturbances() override { return 0; }
+  std::uint32_t Disturbances() override { return disturbances; }
   double HostSeconds() override { return clock += tick; }
 
  private:
@@ -67,6 +90,28 @@ class FakeTimeline final : public Timeline {
     return {};
   }
   int stops_ = 0;
+  std::size_t stop_queries_ = 0;
+};
+
+// An output that notes its calls among the timeline's.
+class FakeGate final : public OutputGate {
+ public:
+  explicit FakeGate(FakeTimeline& timeline) : timeline_(timeline) {}
+  bool changed = false;
+
+  EngineError Poison() override { return Note("poison"); }
+  EngineError Note() override { return Note("note"); }
+  EngineError Changed(bool* out) override {
+    *out = changed;
+    return Note("look");
+  }
+
+ private:
+  EngineError Note(const std::string& call) {
+    timeline_.calls.push_back(call);
+    return {};
+  }
+  FakeTimeline& timeline_;
 };
 
 }  // namespace kbench::engine

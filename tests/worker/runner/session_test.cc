@@ -183,7 +183,8 @@ TEST_F(SessionTest, WhatCannotRunIsUnsupportedBeforeAnythingIsAllocated) {
   ExpectPrepareFails(request, v1::OUTCOME_UNSUPPORTED, "UNSUPPORTED_DTYPE", "fp64");
   request = PrepareOf("sum", "1000", "cpu/naive");
   request.mutable_prepare()->mutable_case_()->set_mode("graph");
-  ExpectPrepareFails(request, v1::OUTCOME_UNSUPPORTED, "UNSUPPORTED_MODE", "use cold or hot");
+  ExpectPrepareFails(request, v1::OUTCOME_UNSUPPORTED, "UNSUPPORTED_MODE",
+                     "use cold, hot or steady");
 }
 
 TEST_F(SessionTest, AnUnknownFlushIsABadRequest) {
@@ -198,6 +199,45 @@ TEST_F(SessionTest, HotModeFlushesNothing) {
   const v1::RunnerReply reply = Send(request);
   EXPECT_EQ(reply.prepared().settings().at("flush"), "none");
   EXPECT_EQ(reply.prepared().settings().at("flush_bytes"), "0");
+}
+
+TEST_F(SessionTest, SteadyModeRunsFromPrepareToFinish) {
+  v1::RunnerRequest request = PrepareOf("sum", "1000", "cpu/naive");
+  request.mutable_prepare()->mutable_case_()->set_mode("steady");
+  const v1::RunnerReply reply = Send(request);
+  ASSERT_TRUE(reply.has_prepared()) << reply.ShortDebugString();
+  EXPECT_EQ(reply.prepared().mechanism(), "steady-clock-back-to-back");
+  EXPECT_GE(reply.prepared().launches_per_sample(), 2);
+  EXPECT_EQ(reply.prepared().operand_sets(), 1);
+  EXPECT_EQ(reply.prepared().settings().at("flush"), "none");
+  EXPECT_GT(reply.prepared().clock_quantum_seconds(), 0);
+  EXPECT_TRUE(Verify(v1::Verify::BEFORE).verified().passed());
+  EXPECT_TRUE(Warm(0.01, 0.1).has_warmed());
+  const v1::BurstDone burst = Burst(4, 5).burst();
+  EXPECT_EQ(burst.device_seconds_size(), 4);
+  EXPECT_GT(burst.duty_ratio(), 0);
+  EXPECT_TRUE(Verify(v1::Verify::AFTER).verified().passed());
+  EXPECT_TRUE(Verify(v1::Verify::NEW_SEED, 7).verified().passed());
+}
+
+TEST_F(SessionTest, CalibratesBetweenCasesOnly) {
+  v1::RunnerRequest request;
+  request.mutable_calibrate();
+  const v1::RunnerReply reply = Send(request);
+  ASSERT_TRUE(reply.has_calibrated()) << reply.ShortDebugString();
+  const v1::Calibration& calibration = reply.calibrated().calibration();
+  EXPECT_TRUE(calibration.passed()) << calibration.failed_step() << ": " << calibration.message();
+  ASSERT_EQ(calibration.known_durations_size(), KB_KNOWN_DURATIONS);
+  EXPECT_GE(calibration.known_durations(3).expected_seconds(), 5e-3);
+  EXPECT_NEAR(calibration.known_durations(3).measured_seconds(),
+              calibration.known_durations(3).expected_seconds(),
+              calibration.known_durations(3).allowed_seconds());
+  EXPECT_GT(calibration.read_bandwidth(), 1e8);
+  EXPECT_GT(calibration.seconds(), 0.05);
+  EXPECT_EQ(calibration.engine_version(), kb_version());
+  ASSERT_TRUE(Prepare("cpu/naive").has_prepared());
+  EXPECT_EQ(Send(request).failure().reason(), "BAD_STATE");
+  EXPECT_TRUE(Burst(1, 1).has_burst());  // the case is still there
 }
 
 TEST_F(SessionTest, ALaunchThatWouldTakeTooLongIsSkippedWithItsEstimate) {
