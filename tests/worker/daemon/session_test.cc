@@ -12,25 +12,12 @@
 
 #include "proto/support/channel.h"
 #include "tests/worker/daemon/fake_coordinator.h"
+#include "tests/worker/daemon/quiet_monitor.h"
 
 namespace kbench {
 namespace {
 
 using Messages = std::vector<v1::WorkerMessage>;
-
-class QuietMonitor final : public DeviceMonitor {
- public:
-  v1::Telemetry Now() override {
-    v1::Telemetry telemetry;
-    telemetry.set_temperature_celsius(40);
-    return telemetry;
-  }
-  void Begin() override {}
-  v1::Telemetry End() override { return {}; }
-  absl::Status Check() override { return check_; }
-  void SetOwnProcesses(const std::vector<int>&) override {}
-  absl::Status check_ = absl::OkStatus();
-};
 
 // Runs until it is released or cancelled.
 class ScriptedRunner final : public AttemptRunner {
@@ -117,7 +104,7 @@ class SessionTest : public testing::Test {
     options.hello.set_worker_id("host/cpu");
     options.first_retry_seconds = 0.02;
     options.last_retry_seconds = 0.1;
-    session_ = std::make_unique<Session>(options, attempts_.get(), &monitor_);
+    session_ = std::make_unique<Session>(options, attempts_.get(), &monitor_, &condition_);
     thread_ = std::thread([this] { status_ = session_->Run(); });
   }
   void EndWorker() {
