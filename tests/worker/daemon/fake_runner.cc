@@ -4,6 +4,8 @@
 //   --mute: never answers the hello. --kind KIND: announces another device kind.
 //   --calibration pass|fail|crash|hang|refuse: what becomes of the request to calibrate.
 //   --burst-seconds S: bursts take so long. --log FILE: one line a request, with the process.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +30,8 @@ const char* const kNames[] = {
     "fake/exit", "fake/hang", "fake/hang-prepare", "fake/bad-frame", "fake/huge-frame",
     "fake/nan-frame", "fake/wrong-id", "fake/wrong-kind", "fake/wrong", "fake/wrong-after",
     "fake/flood", "fake/oom", "fake/oom-if-shared", "fake/too-slow", "fake/negative", "fake/empty",
-    "fake/drift", "fake/fatal", "fake/unsupported", "fake/close", "fake/late-half-frame",
+    "fake/drift", "fake/stolen", "fake/stolen-at-first", "fake/exclusive-a", "fake/exclusive-b",
+    "fake/fatal", "fake/unsupported", "fake/close", "fake/late-half-frame",
     // Sound, under names that the catalog knows as baselines of matmul.
     "cpu/openblas", "cpu/naive"};
 
@@ -157,6 +160,12 @@ class FakeRunner {
     if (Is("hang-prepare")) Hang();
     if (Is("oom")) return Fail(reply, v1::OUTCOME_OUT_OF_MEMORY, "DEVICE_MEMORY");
     if (Is("unsupported")) return Fail(reply, v1::OUTCOME_UNSUPPORTED, "NO_LAYOUT");
+    // As on a device in exclusive mode: one living process holds it.
+    if (name_.rfind("fake/exclusive", 0) == 0 && !HoldDevice(prepare.reference_dir())) {
+      return Fail(reply, v1::OUTCOME_INFRA, "DEVICE_IN_USE");
+    }
+    // Runners may be prepared at the same time.
+    if (Is("oom-if-shared")) WaitForOthers(prepare.reference_dir());
     // Another resident cell of the case has left its mark in the shared folder.
     const std::string mark = prepare.reference_dir() + "/resident-" + std::to_string(getpid());
     if (Is("oom-if-shared") && OthersIn(prepare.reference_dir())) {
@@ -175,11 +184,25 @@ class FakeRunner {
     prepared->set_estimate_seconds(estimate);
     prepared->set_mechanism("fake-clock");
     prepared->set_clock_quantum_seconds(1e-9);
+    prepared->set_launches_per_sample(1);
+    prepared->set_operand_sets(1);
     (*prepared->mutable_configuration())["tile"] = "64";
     (*prepared->mutable_settings())["threads"] = "2";
     rounds_ = 0;
     std::printf("prepared %s\n", Is("flood") ? "flood" : "");
     std::fflush(stdout);
+  }
+
+  static bool HoldDevice(const std::string& dir) {
+    // Until the process ends: the descriptor is never closed.
+    const int fd = open((dir + "/../device.lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+  }
+
+  static void WaitForOthers(const std::string& dir) {
+    for (int i = 0; i < 20 && !OthersIn(dir); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   }
 
   static bool OthersIn(const std::string& dir) {
@@ -252,6 +275,8 @@ class FakeRunner {
     for (int i = 0; i < samples && !Is("empty"); ++i) done->add_device_seconds(Sample(i));
     done->set_discarded(Is("empty") ? samples : 0);
     done->set_seconds(1e-3 * samples);
+    done->set_duty_ratio(0.4);
+    if (Is("stolen") || (Is("stolen-at-first") && rounds_ < 3)) done->add_flags("STOLEN");
     ++rounds_;
   }
 
