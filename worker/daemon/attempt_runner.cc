@@ -1,22 +1,155 @@
 #include "worker/daemon/attempt_runner.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "spdlog/spdlog.h"
+#include "worker/daemon/calibration.h"
+#include "worker/daemon/canary.h"
+
 namespace kbench {
+namespace {
+
+#ifndef KBENCH_VERSION
+#define KBENCH_VERSION "unknown"
+#endif
+
+// A device that failed may have been disturbed: it is asked again, and stays FAILED meanwhile.
+constexpr double kFailedRetrySeconds = 60;
+constexpr int kFewCanaries = 5;
+constexpr double kCanarySeconds = 3600;  // between sessions once there are a few
+// What the ratio is taken for before there are a few.
+constexpr double kPriorBetweenSession = 0.003;
+
+// Everything that makes a calibration void when it changes.
+std::string CalibrationKey(const DriverContext& context) {
+  const v1::Device& device = context.facts->device;
+  std::string key = context.facts->key + "|" + device.uuid() + "|" + device.model() + "|" +
+                    device.driver() + "|" + KBENCH_VERSION + "|" + MachineBootId();
+  std::string last;
+  for (const auto& info : context.pool->implementations()) {
+    const auto* hello = context.pool->HelloOf(info.kernel(), info.name());
+    if (hello == nullptr || hello->engine_version() == last) continue;
+    last = hello->engine_version();
+    key += "|" + last;
+  }
+  return key;
+}
+
+}  // namespace
+
+CaseExecutor::CaseExecutor(ExecutorOptions options)
+    : options_(std::move(options)), store_(options_.store_path, CalibrationKey(options_.context)) {}
+
+void CaseExecutor::Begin(const CancelToken& cancel) {
+  known_ = store_.Load(options_.context.clock->WallMicros());
+  if (known_.calibration) {
+    spdlog::info("the calibration of the last 24 hours is taken over");
+    Publish();
+  } else {
+    CalibrateDevice(cancel);
+  }
+  options_.context.pool->EndCase();
+}
+
+void CaseExecutor::CalibrateDevice(const CancelToken& cancel) {
+  const DriverContext& context = options_.context;
+  const CalibrationSetup setup{context.pool, context.monitor, context.facts, context.scratch_dir,
+                               options_.calibrate_seconds};
+  context.pool->BeginCase();
+  auto calibration = Calibrate(setup, cancel);
+  context.pool->EndCase();
+  if (!calibration) return;
+  if (!calibration->passed()) {
+    last_failure_ = context.clock->SteadySeconds();
+    options_.condition->Set(*calibration);
+    spdlog::error("{}", options_.condition->Get().message);
+    return;
+  }
+  last_failure_ = -1;
+  spdlog::info("calibrated in {:.2f} s", calibration->seconds());
+  known_.calibration = std::move(calibration);
+  known_.measured_micros = context.clock->WallMicros();
+  Publish();
+}
+
+// What is known goes to the disk and to the coordinator.
+void CaseExecutor::Publish() {
+  const int canaries = SessionCount(known_.sessions);
+  known_.calibration->set_canaries(canaries);
+  known_.calibration->set_between_session_ratio(
+      canaries < kFewCanaries ? kPriorBetweenSession : BetweenSessionRatio(known_.sessions));
+  if (const absl::Status saved = store_.Save(known_); !saved.ok()) {
+    spdlog::warn("the calibration is not kept: {}", std::string(saved.message()));
+  }
+  options_.condition->Set(*known_.calibration);
+}
 
 AttemptOutcome CaseExecutor::Run(const v1::Assign& assign, const CancelToken& cancel,
                                  const CaseDriver::ProgressFn& progress) {
-  context_.pool->BeginCase();
+  DriverContext context = options_.context;
+  const double begin = context.clock->SteadySeconds();
+  const bool followed = more_of_job_ && assign.id().job() == job_;
+  context.pool->BeginCase();
   // Runners live across the cases of one job, never longer.
-  if (assign.id().job() != job_) context_.pool->DropKept();
+  if (assign.id().job() != job_) context.pool->DropKept();
   job_ = assign.id().job();
   more_of_job_ = assign.more_of_job();
-  driver_ = std::make_unique<CaseDriver>(context_, assign, &cancel, progress);
-  return driver_->Run();
+  if (known_.calibration) context.calibration = *known_.calibration;
+  driver_ = std::make_unique<CaseDriver>(std::move(context), assign, &cancel, progress);
+  AttemptOutcome outcome = driver_->Run();
+  if (followed) outcome.result.set_gap_seconds(begin - last_end_);
+  last_end_ = options_.context.clock->SteadySeconds();
+  return outcome;
 }
 
 void CaseExecutor::Settle() {
   driver_.reset();
-  if (!more_of_job_) context_.pool->DropKept();
-  context_.pool->EndCase();
+  if (!more_of_job_) options_.context.pool->DropKept();
+  options_.context.pool->EndCase();
+}
+
+double CaseExecutor::IdleWorkIn(double idle_seconds) {
+  const double now = options_.context.clock->SteadySeconds();
+  if (!known_.calibration) {
+    return last_failure_ < 0 ? kFailedRetrySeconds
+                             : std::max(0.0, last_failure_ + kFailedRetrySeconds - now);
+  }
+  if (!options_.canaries) return std::numeric_limits<double>::infinity();
+  double wait = options_.idle_seconds - idle_seconds;
+  if (SessionCount(known_.sessions) >= kFewCanaries) {
+    const auto since = options_.context.clock->WallMicros() - known_.last_session_micros;
+    wait = std::max(wait, kCanarySeconds - static_cast<double>(since) * 1e-6);
+  }
+  return std::max(0.0, wait);
+}
+
+void CaseExecutor::Idle(const CancelToken& cancel) {
+  if (known_.calibration) {
+    FlyCanaries(cancel);
+  } else {
+    CalibrateDevice(cancel);
+  }
+}
+
+void CaseExecutor::FlyCanaries(const CancelToken& cancel) {
+  const DriverContext& context = options_.context;
+  context.pool->BeginCase();
+  const auto sessions =
+      FlyCanarySession(*context.pool, *context.monitor, *context.facts,
+                       known_.calibration->flush_bytes(), context.scratch_dir, cancel);
+  context.pool->EndCase();
+  if (cancel.cancelled()) return;  // half a session says nothing
+  known_.last_session_micros = context.clock->WallMicros();
+  if (!sessions.ok()) {
+    spdlog::warn("a canary did not come back: {}", std::string(sessions.status().message()));
+    return;
+  }
+  known_.sessions.insert(known_.sessions.end(), sessions->begin(), sessions->end());
+  KeepLatest(&known_.sessions);
+  Publish();
+  spdlog::info("canary {}: medians move by {:.2f} % between sessions",
+               known_.calibration->canaries(), 100 * known_.calibration->between_session_ratio());
 }
 
 }  // namespace kbench

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "proto/support/clock.h"
 #include "spdlog/spdlog.h"
 
 namespace kbench {
@@ -21,6 +22,8 @@ Attempts::~Attempts() {
   {
     MutexLock lock(mutex_);
     stop_ = true;
+    beginning_.Cancel(CancelToken::Why::kShutdown);
+    if (idle_work_ != nullptr) idle_work_->Cancel(CancelToken::Why::kShutdown);
     if (cancel_ != nullptr) cancel_->Cancel(CancelToken::Why::kShutdown);
     changed_.NotifyAll();
   }
@@ -56,6 +59,7 @@ void Attempts::Assign(const v1::Assign& assign) {
       running_ = assign;
       taken_ = false;
       cancel_ = std::make_shared<CancelToken>();
+      if (idle_work_ != nullptr) idle_work_->Cancel(CancelToken::Why::kRequested);
       changed_.NotifyAll();
       return;
     }
@@ -101,6 +105,8 @@ void Attempts::ResendAll() {
 void Attempts::Drain() {
   MutexLock lock(mutex_);
   draining_ = true;
+  beginning_.Cancel(CancelToken::Why::kShutdown);
+  if (idle_work_ != nullptr) idle_work_->Cancel(CancelToken::Why::kShutdown);
   if (cancel_ != nullptr) cancel_->Cancel(CancelToken::Why::kShutdown);
 }
 
@@ -155,18 +161,40 @@ std::optional<v1::WorkerMessage> Attempts::NextMessage() {
 }
 
 void Attempts::Loop() {
+  runner_->Begin(beginning_);
+  Wake();
+  v1::Assign assign;
+  std::shared_ptr<CancelToken> cancel;
+  while (WaitForAttempt(&assign, &cancel)) RunOne(assign, *cancel);
+}
+
+bool Attempts::WaitForAttempt(v1::Assign* assign, std::shared_ptr<CancelToken>* cancel) {
+  constexpr double kLongSeconds = 3600;
+  double idle_since = SystemClock().SteadySeconds();
+  MutexLock lock(mutex_);
   while (true) {
-    v1::Assign assign;
-    std::shared_ptr<CancelToken> cancel;
-    {
-      MutexLock lock(mutex_);
-      while (!stop_ && (!running_ || taken_)) changed_.Wait(mutex_);
-      if (stop_) return;
+    if (stop_) return false;
+    if (running_ && !taken_) {
       taken_ = true;
-      assign = *running_;
-      cancel = cancel_;
+      *assign = *running_;
+      *cancel = cancel_;
+      return true;
     }
-    RunOne(assign, *cancel);
+    const bool may_work = !draining_ && device_.ok();
+    const double wait =
+        may_work ? runner_->IdleWorkIn(SystemClock().SteadySeconds() - idle_since) : kLongSeconds;
+    if (wait > 0) {
+      changed_.WaitFor(mutex_, std::min(wait, kLongSeconds));
+      continue;
+    }
+    idle_work_ = std::make_shared<CancelToken>();
+    const auto token = idle_work_;
+    mutex_.Unlock();
+    runner_->Idle(*token);
+    Wake();
+    mutex_.Lock();
+    idle_work_.reset();
+    idle_since = SystemClock().SteadySeconds();
   }
 }
 

@@ -1,5 +1,6 @@
 // The attempts a worker holds: the running one, and finished ones whose results lie in the spool.
-// Runs them on its own thread and says what the coordinator must hear. Independent of any
+// Runs them on its own thread (which calibrates the device first, and does the runner's idle work)
+// and says what the coordinator must hear. Independent of any
 // connection, so that a broken stream never loses the running case. Thread-safe.
 #pragma once
 
@@ -51,6 +52,8 @@ class Attempts {
 
  private:
   void Loop();
+  // Waits for an attempt; does idle work meanwhile. False at the end.
+  bool WaitForAttempt(v1::Assign* assign, std::shared_ptr<CancelToken>* cancel);
   void RunOne(const v1::Assign& assign, const CancelToken& cancel);
   void Finish(AttemptOutcome outcome, bool fenced);
   void Wake();
@@ -65,6 +68,8 @@ class Attempts {
   std::optional<v1::Assign> running_ ABSL_GUARDED_BY(mutex_);
   bool taken_ ABSL_GUARDED_BY(mutex_) = false;  // the case thread has seen running_
   std::shared_ptr<CancelToken> cancel_ ABSL_GUARDED_BY(mutex_);
+  CancelToken beginning_;                                           // the calibration
+  std::shared_ptr<CancelToken> idle_work_ ABSL_GUARDED_BY(mutex_);  // under way
   std::vector<v1::AttemptId> finished_ ABSL_GUARDED_BY(mutex_);
   // Answers that lie only here: refusals, and results that the disk would not take.
   std::vector<v1::AttemptResult> unspooled_ ABSL_GUARDED_BY(mutex_);

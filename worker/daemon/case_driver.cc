@@ -17,7 +17,7 @@ constexpr double kProgressSeconds = 0.2;
 constexpr double kFinishRequestSeconds = 5;
 
 v1::MeasurementPolicy WithDefaults(v1::MeasurementPolicy policy) {
-  if (policy.target_ratio() <= 0) policy.set_target_ratio(kDefaultTargetRatio);
+  if (!(policy.target_ratio() > 0)) policy.set_target_ratio(kDefaultTargetRatio);
   if (policy.flush().empty()) policy.set_flush("clean");
   if (policy.seed() == 0) policy.set_seed(1);
   if (ToSeconds(policy.case_budget()) <= 0) {
@@ -35,7 +35,8 @@ CaseDriver::CaseDriver(DriverContext context, const v1::Assign& assign, const Ca
       cancel_(cancel),
       progress_(std::move(progress)),
       start_(context_.clock->SteadySeconds()),
-      policy_(WithDefaults(assign.policy())) {
+      policy_(WithDefaults(assign.policy())),
+      phases_("prepare", start_) {
   deadline_ = start_ + ToSeconds(policy_.case_budget());
   effort_ = experiment::EffortFor(policy_.target_ratio(), assign.case_().mode() == "steady");
   for (const std::string& name : assign.implementations()) {
@@ -44,6 +45,14 @@ CaseDriver::CaseDriver(DriverContext context, const v1::Assign& assign, const Ca
     cell->baseline = name == assign.baseline();
     cells_.push_back(std::move(cell));
   }
+}
+
+CaseDriver::PhaseScope::PhaseScope(CaseDriver* driver, const char* phase)
+    : driver_(driver),
+      before_(driver->phases_.Enter(phase, driver->context_.clock->SteadySeconds())) {}
+
+CaseDriver::PhaseScope::~PhaseScope() {
+  driver_->phases_.Enter(before_, driver_->context_.clock->SteadySeconds());
 }
 
 CaseDriver::~CaseDriver() {
@@ -63,7 +72,11 @@ AttemptOutcome CaseDriver::Run() {
     outcome.result.set_infra_error(std::string(status.message()));
     return outcome;
   }
-  while (!Stopped() && RunGroup()) ++groups_;
+  if (WaitUntilFree()) {
+    start_celsius_ = context_.monitor->Now().temperature_celsius();
+    while (!Stopped() && RunGroup()) ++groups_;
+  }
+  phases_.Enter("finish", context_.clock->SteadySeconds());
   ConcludeUnfinished();
   ElectBaseline();
   Say("finish", "");
@@ -78,7 +91,14 @@ AttemptOutcome CaseDriver::Run() {
     outcome.result.set_cancelled(true);
   } else if (!device_.ok()) {
     outcome.result.set_infra_error(std::string(device_.message()));
+  } else {
+    outcome.result.set_infra_error(busy_error_);
   }
+  auto& seconds = *outcome.result.mutable_phase_seconds();
+  for (const auto& [phase, spent] : phases_.Until(context_.clock->SteadySeconds())) {
+    seconds[phase] = spent;
+  }
+  seconds["burst"] = burst_seconds_;
   outcome.device = device_;
   return outcome;
 }
@@ -229,7 +249,8 @@ void CaseDriver::ReleaseRunner(Cell& cell) {
   request.mutable_finish();
   const auto reply =
       cell.runner->Call(std::move(request), kFinishRequestSeconds, "finish", cancel_);
-  if (reply.ok() && cell.runner->alive()) {
+  // Where one process alone may hold a context, a kept runner would keep it from the next.
+  if (reply.ok() && cell.runner->alive() && !context_.facts->exclusive) {
     context_.pool->Keep(cell.name, std::move(cell.runner));
   }
   cell.runner.reset();
@@ -252,6 +273,7 @@ void CaseDriver::Say(const std::string& phase, const std::string& implementation
   progress.set_case_index(assign_.id().case_index());
   progress.set_phase(phase);
   progress.set_implementation(implementation);
+  progress.set_message(wait_message_);
   progress.set_max_rounds(experiment::kMaxRounds);
   *progress.mutable_elapsed() = ToDuration(Elapsed());
   double widest = 0;

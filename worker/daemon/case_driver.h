@@ -15,6 +15,7 @@
 #include "proto/support/clock.h"
 #include "worker/daemon/cancel.h"
 #include "worker/daemon/cell.h"
+#include "worker/daemon/phase_times.h"
 #include "worker/daemon/runner_pool.h"
 #include "worker/device/device.h"
 #include "worker/experiment/round_plan.h"
@@ -30,8 +31,12 @@ struct DriverContext {
   std::string device_name;
   std::string worker_name;
   std::string hostname;
-  std::string scratch_dir;  // a folder for the references of a case is made in it, and removed
+  v1::Calibration calibration;  // of the device; empty when it has none
+  std::string scratch_dir;      // a folder for the references of a case is made in it, and removed
   Clock* clock = &SystemClock();
+  // How long a case waits for a device that others use, and how long one look at them takes.
+  double busy_wait_seconds = 600;
+  double busy_window_seconds = 0.5;
 };
 
 struct AttemptOutcome {
@@ -53,6 +58,19 @@ class CaseDriver {
   AttemptOutcome Run();
 
  private:
+  // The phase of the attempt while it lives.
+  class PhaseScope {
+   public:
+    PhaseScope(CaseDriver* driver, const char* phase);
+    ~PhaseScope();
+    PhaseScope(const PhaseScope&) = delete;
+    PhaseScope& operator=(const PhaseScope&) = delete;
+
+   private:
+    CaseDriver* driver_;
+    std::string before_;
+  };
+
   // case_driver.cc
   absl::Status Resolve();
   bool RunGroup();
@@ -70,8 +88,17 @@ class CaseDriver {
   std::vector<Cell*> Resident();
   void UpdateOwnProcesses();
 
+  // case_wait.cc
+  bool WaitUntilFree();
+  // False when it was cut short by a cancellation.
+  bool Pause(double seconds);
+
   // case_prepare.cc
   void PrepareGroup();
+  void PrepareTogether(const std::vector<Cell*>& order);
+  v1::RunnerRequest PrepareRequest(const Cell& cell, double launch_limit) const;
+  bool TakePrepared(Cell& cell, Expected<v1::RunnerReply, RunnerError> reply, bool last_try);
+  bool Known(Cell& cell);
   bool PrepareCell(Cell& cell, int left);
   void DropWhatCannotFit();
   void VerifyBefore();
@@ -82,9 +109,14 @@ class CaseDriver {
   void Measure();
   std::vector<Cell*> ActiveCells();
   bool RunRound(int round, const std::vector<Cell*>& active);
+  void Stretch(const std::vector<experiment::SampleCost>& costs, double seconds,
+               std::vector<int>* samples) const;
+  bool Rewarm(Cell& cell);
+  bool IsDisturbed(Cell& cell, const v1::BurstDone& burst, double visit_seconds) const;
+  bool IsOffClock(Cell& cell, const v1::Telemetry& telemetry) const;
   void Visit(Cell& cell, int round, int position, int samples);
   void TakeBurst(Cell& cell, int round, int position, const v1::BurstDone& burst,
-                 const v1::Telemetry& telemetry);
+                 const v1::Telemetry& telemetry, double visit_seconds);
   void CoolDown(Cell& cell);
   void LookAt(Cell& cell);
   void VerifyAfter();
@@ -113,6 +145,12 @@ class CaseDriver {
   int round_ = 0;  // counts through all groups
   int groups_ = 0;
   double measure_start_ = 0;
+  double last_launch_ = 0;    // when the device last had work of ours, as Elapsed()
+  double start_celsius_ = 0;  // before the first launch; 0 unknown
+  PhaseTimes phases_;
+  double burst_seconds_ = 0;
+  std::string wait_message_;
+  std::string busy_error_;
   absl::Status device_ = absl::OkStatus();
 };
 

@@ -1,6 +1,4 @@
 // The rounds of a case and the checks after them.
-#include <poll.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -17,7 +15,25 @@ namespace {
 constexpr int kFirstLook = experiment::kLooks.front();
 constexpr int kMostHotRounds = 5;
 constexpr int kMostEmptyRounds = 3;
-constexpr double kMostCoolSeconds = 5;
+// Cooling down: 5 s, doubled with each round lost, at most a minute, until the device is no more
+// than 2 C above where it started.
+constexpr double kCoolSeconds = 5;
+constexpr double kMostCoolSeconds = 60;
+constexpr double kCoolStepSeconds = 0.25;
+constexpr double kCoolCelsius = 2;
+// Rounds that the host disturbed: repeated as often as half of the next look has rounds.
+constexpr int kMostDisturbedRounds = 12;
+constexpr double kClockTolerance = 0.03;
+constexpr std::size_t kClockRounds = 3;  // to know what clock is usual
+constexpr int kMostOffClockRounds = 5;
+// After this long without work a device lowers its clock.
+constexpr double kIdleSeconds = 0.25;
+constexpr double kRewarmSeconds = 0.02;
+// Preparing and checking are paid for already: measuring takes as long again, up to this, instead
+// of stopping at the least that gives an interval.
+constexpr double kStretchSeconds = 1.5;
+constexpr int kMostSamples = 1000;
+constexpr double kQuickTarget = 0.01;
 // A burst that takes ten times as long as it should, and seconds more, is a hang.
 constexpr double kHangFactor = 10;
 constexpr double kHangSeconds = 3;
@@ -45,6 +61,7 @@ std::vector<Cell*> CaseDriver::ActiveCells() {
 }
 
 void CaseDriver::Measure() {
+  const PhaseScope phase(this, "measure");
   measure_start_ = Elapsed();
   for (auto active = ActiveCells(); !active.empty() && !Stopped(); active = ActiveCells()) {
     if (!RunRound(round_, active)) break;
@@ -74,6 +91,7 @@ bool CaseDriver::RunRound(int round, const std::vector<Cell*>& active) {
   const double seconds = std::min(usable, std::max(soft, 0.1));
   auto samples = experiment::SamplesOfRound(costs, std::max(1, kFirstLook - fewest), seconds);
   if (experiment::RoundSeconds(costs, samples) > usable) return false;
+  Stretch(costs, seconds, &samples);
 
   int position = 0;
   for (const int index :
@@ -87,7 +105,36 @@ bool CaseDriver::RunRound(int round, const std::vector<Cell*>& active) {
   return true;
 }
 
+// More samples where rounds are short beside what the case has cost so far.
+void CaseDriver::Stretch(const std::vector<experiment::SampleCost>& costs, double seconds,
+                         std::vector<int>* samples) const {
+  if (policy_.target_ratio() >= kQuickTarget) return;
+  const double overhead = measure_start_ + FinishSeconds();
+  const double rounds = kFirstLook * experiment::RoundSeconds(costs, *samples);
+  const double wanted = std::min({overhead, kStretchSeconds, seconds / 2});
+  if (rounds <= 0 || wanted <= rounds) return;
+  for (int& count : *samples) {
+    count =
+        std::clamp(static_cast<int>(count * wanted / rounds), count, std::max(count, kMostSamples));
+  }
+}
+
+// A first visit after idle time would see the clocks climb. False when the cell has ended.
+bool CaseDriver::Rewarm(Cell& cell) {
+  if (Elapsed() - last_launch_ < kIdleSeconds || cell.launch_seconds() > kIdleSeconds) return true;
+  const PhaseScope phase(this, "warm");
+  v1::RunnerRequest request;
+  request.mutable_warm()->set_min_seconds(kRewarmSeconds);
+  request.mutable_warm()->set_max_seconds(4 * kRewarmSeconds);
+  auto reply = cell.runner->Call(std::move(request), kHangSeconds + 20 * cell.launch_seconds(),
+                                 "warm", cancel_);
+  last_launch_ = Elapsed();
+  if (!reply.ok()) End(cell, reply.error());
+  return reply.ok();
+}
+
 void CaseDriver::Visit(Cell& cell, int round, int position, int samples) {
+  if (!Rewarm(cell)) return;
   const double expected = samples * std::max(cell.cost.pace_seconds, cell.cost.device_seconds);
   const double left = deadline_ - start_ - Elapsed();
   v1::RunnerRequest request;
@@ -99,11 +146,12 @@ void CaseDriver::Visit(Cell& cell, int round, int position, int samples) {
   const double begin = Elapsed();
   auto reply = cell.runner->Call(std::move(request), watchdog, "measure", cancel_);
   const v1::Telemetry telemetry = context_.monitor->End();
+  const double visit = Elapsed() - begin;
+  last_launch_ = Elapsed();
   if (!reply.ok()) {
     End(cell, reply.error());
     return;
   }
-  cell.telemetry.Add(telemetry, Elapsed() - begin);
   const v1::BurstDone& burst = reply->burst();
   if (burst.device_seconds_size() > samples || !AllPositive(burst.device_seconds()) ||
       burst.discarded() < 0) {
@@ -115,12 +163,49 @@ void CaseDriver::Visit(Cell& cell, int round, int position, int samples) {
     End(cell, error);
     return;
   }
-  TakeBurst(cell, round, position, burst, telemetry);
+  const double launches = std::max(1, cell.prepared.launches_per_sample()) *
+                          (burst.device_seconds_size() + burst.discarded());
+  cell.telemetry.Add(telemetry, visit, launches);
+  cell.burst_seconds += burst.seconds();
+  cell.duty_seconds += burst.duty_ratio() * burst.seconds();
+  burst_seconds_ += burst.seconds();
+  TakeBurst(cell, round, position, burst, telemetry, visit);
   Say("measure", cell.name);
 }
 
+// The host took the core or moved the thread: the round is repeated, as long as that leaves time
+// for the rounds up to the first look.
+bool CaseDriver::IsDisturbed(Cell& cell, const v1::BurstDone& burst, double visit_seconds) const {
+  const bool flagged =
+      std::any_of(burst.flags().begin(), burst.flags().end(),
+                  [](const std::string& flag) { return flag == "STOLEN" || flag == "MIGRATED"; });
+  if (!flagged) return false;
+  const int kept = static_cast<int>(cell.record.rounds.size());
+  const auto look = std::find_if(experiment::kLooks.begin(), experiment::kLooks.end(),
+                                 [&](int rounds) { return rounds > kept; });
+  const int next = look == experiment::kLooks.end() ? experiment::kMaxRounds : *look;
+  if (cell.disturbed_rounds >= std::min(next / 2, kMostDisturbedRounds)) return false;
+  const double cells = static_cast<double>(cells_.size());
+  return Usable() > 2 * cells * visit_seconds * std::max(1, kFirstLook - kept);
+}
+
+// A clock far from the usual one, and no reason for it: once, the round is repeated.
+bool CaseDriver::IsOffClock(Cell& cell, const v1::Telemetry& telemetry) const {
+  if (context_.facts->device.kind() != "cuda" || telemetry.sm_clock_hertz() <= 0 ||
+      !telemetry.throttle_reasons().empty()) {
+    return false;
+  }
+  std::vector<double> clocks;
+  for (const auto& round : cell.record.rounds) {
+    if (round.clock_hertz > 0) clocks.push_back(round.clock_hertz);
+  }
+  if (clocks.size() < kClockRounds) return false;
+  const double usual = stats::Median(clocks);
+  return std::abs(telemetry.sm_clock_hertz() - usual) > kClockTolerance * usual;
+}
+
 void CaseDriver::TakeBurst(Cell& cell, int round, int position, const v1::BurstDone& burst,
-                           const v1::Telemetry& telemetry) {
+                           const v1::Telemetry& telemetry, double visit_seconds) {
   if (burst.device_seconds().empty()) {
     ++cell.record.discarded_rounds;
     if (++cell.empty_rounds >= kMostEmptyRounds) {
@@ -135,6 +220,18 @@ void CaseDriver::TakeBurst(Cell& cell, int round, int position, const v1::BurstD
     CoolDown(cell);
     return;
   }
+  if (IsDisturbed(cell, burst, visit_seconds)) {
+    ++cell.disturbed_rounds;
+    ++cell.record.discarded_rounds;
+    return;
+  }
+  const bool off_clock = IsOffClock(cell, telemetry);
+  const bool repeated = std::exchange(cell.off_clock, off_clock && !cell.off_clock);
+  if (off_clock && !repeated && cell.off_clock_rounds < kMostOffClockRounds) {
+    ++cell.off_clock_rounds;
+    ++cell.record.discarded_rounds;
+    return;
+  }
   experiment::RoundRecord record;
   record.round = round;
   record.position = position;
@@ -142,6 +239,7 @@ void CaseDriver::TakeBurst(Cell& cell, int round, int position, const v1::BurstD
   record.submit_seconds.assign(burst.submit_seconds().begin(), burst.submit_seconds().end());
   record.discarded_samples = burst.discarded();
   record.flags.assign(burst.flags().begin(), burst.flags().end());
+  if (off_clock) record.flags.push_back("CLOCK_CHANGED");
   record.clock_hertz = telemetry.sm_clock_hertz();
   cell.record.Add(std::move(record));
   const double taken = burst.device_seconds_size() + burst.discarded();
@@ -151,12 +249,15 @@ void CaseDriver::TakeBurst(Cell& cell, int round, int position, const v1::BurstD
 
 // Throws the round away and waits for the device to cool, as far as the budget allows.
 void CaseDriver::CoolDown(Cell& cell) {
+  const double patience =
+      std::min(kCoolSeconds * std::exp2(cell.rounds_lost_to_heat), kMostCoolSeconds);
+  const double end = Elapsed() + std::min(patience, Usable() / 4);
   ++cell.rounds_lost_to_heat;
   ++cell.record.discarded_rounds;
-  const double wait = std::min(kMostCoolSeconds, Usable() / 4);
-  if (wait <= 0) return;
-  pollfd entry{cancel_->fd(), POLLIN, 0};
-  poll(&entry, 1, static_cast<int>(wait * 1000));
+  while (Elapsed() < end && Pause(std::min(kCoolStepSeconds, end - Elapsed()))) {
+    const double celsius = context_.monitor->Now().temperature_celsius();
+    if (celsius <= start_celsius_ + kCoolCelsius) return;
+  }
 }
 
 void CaseDriver::LookAt(Cell& cell) {
@@ -177,6 +278,7 @@ void CaseDriver::LookAt(Cell& cell) {
 }
 
 void CaseDriver::VerifyAfter() {
+  const PhaseScope phase(this, "check");
   const double budget = deadline_ - start_;
   const auto left = [&] { return budget - Elapsed() - experiment::ReportReserve(budget) / 2; };
   for (Cell* cell : Resident()) {

@@ -1,5 +1,7 @@
 // Preparing, the first check and the warm-up of a case's cells.
 #include <algorithm>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "fmt/format.h"
@@ -33,9 +35,15 @@ void CaseDriver::PrepareGroup() {
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const Cell* a, const Cell* b) { return a->baseline && !b->baseline; });
+  // Nothing is measured yet, so a GPU's runners may load and allocate all at once. On a CPU they
+  // would spoil each other's estimate of a launch.
+  if (context_.facts->device.kind() == "cuda" && !context_.facts->exclusive && order.size() > 1) {
+    PrepareTogether(order);
+  }
   int left = static_cast<int>(order.size());
   for (Cell* cell : order) {
     if (Stopped()) return;
+    if (cell->state != Cell::State::kWaiting) continue;
     if (context_.facts->exclusive && !Resident().empty()) break;
     Say("prepare", cell->name);
     PrepareCell(*cell, left--);
@@ -58,13 +66,70 @@ void CaseDriver::PrepareGroup() {
   DropWhatCannotFit();
 }
 
-bool CaseDriver::PrepareCell(Cell& cell, int left) {
-  const bool known = context_.pool->HelloOf(assign_.case_().kernel(), cell.name) != nullptr;
-  if (!known) {
-    End(cell, v1::OUTCOME_UNSUPPORTED, "UNKNOWN_IMPLEMENTATION",
-        "no runner of this worker has " + cell.name + " for " + assign_.case_().kernel());
-    return false;
+bool CaseDriver::Known(Cell& cell) {
+  if (context_.pool->HelloOf(assign_.case_().kernel(), cell.name) != nullptr) return true;
+  End(cell, v1::OUTCOME_UNSUPPORTED, "UNKNOWN_IMPLEMENTATION",
+      "no runner of this worker has " + cell.name + " for " + assign_.case_().kernel());
+  return false;
+}
+
+v1::RunnerRequest CaseDriver::PrepareRequest(const Cell& cell, double launch_limit) const {
+  v1::RunnerRequest request;
+  v1::Prepare& prepare = *request.mutable_prepare();
+  *prepare.mutable_case_() = assign_.case_();
+  prepare.set_implementation(cell.name);
+  prepare.set_seed(policy_.seed());
+  prepare.set_reference_dir(reference_dir_);
+  prepare.set_launch_limit_seconds(std::max(1e-6, launch_limit));
+  prepare.set_flush(policy_.flush());
+  if (context_.facts->device.kind() == "cuda") {
+    prepare.set_flush_bytes(context_.calibration.flush_bytes());
+  } else {
+    // Without a limit the kernel's out-of-memory killer would answer, and not for us alone.
+    prepare.set_memory_limit_bytes(
+        static_cast<std::int64_t>(kHostMemoryShare * static_cast<double>(AvailableHostMemory())));
   }
+  return request;
+}
+
+// All at once, a thread for each runner. What finds no memory beside the others stays waiting: it
+// is tried again alone.
+void CaseDriver::PrepareTogether(const std::vector<Cell*>& order) {
+  std::vector<Cell*> cells;
+  for (Cell* cell : order) {
+    if (Known(*cell)) cells.push_back(cell);
+  }
+  if (Usable() <= 0) return;
+  Say("prepare", cells.empty() ? "" : cells.front()->name);
+  const double limit = experiment::LaunchLimit(Usable(), 0);
+  const double seconds = experiment::FairShare(Usable(), 2);
+  std::vector<absl::Status> taken(cells.size());
+  std::vector<std::optional<Expected<v1::RunnerReply, RunnerError>>> replies(cells.size());
+  const auto prepare = [&](std::size_t i) {
+    Cell& cell = *cells[i];
+    if (cell.runner == nullptr) {
+      auto runner = context_.pool->Take(assign_.case_().kernel(), cell.name);
+      taken[i] = runner.status();
+      if (!runner.ok()) return;
+      cell.runner = *std::move(runner);
+    }
+    replies[i] = cell.runner->Call(PrepareRequest(cell, limit), seconds, "prepare", cancel_);
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < cells.size(); ++i) threads.emplace_back(prepare, i);
+  for (std::thread& thread : threads) thread.join();
+  UpdateOwnProcesses();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (replies[i]) {
+      TakePrepared(*cells[i], *std::move(replies[i]), false);
+    } else {
+      End(*cells[i], v1::OUTCOME_INFRA, "NO_RUNNER", std::string(taken[i].message()));
+    }
+  }
+}
+
+bool CaseDriver::PrepareCell(Cell& cell, int left) {
+  if (!Known(cell)) return false;
   if (cell.runner == nullptr) {
     auto runner = context_.pool->Take(assign_.case_().kernel(), cell.name);
     if (!runner.ok()) {
@@ -84,27 +149,22 @@ bool CaseDriver::PrepareCell(Cell& cell, int left) {
     claimed += (experiment::kMinLaunches - 2) * other->launch_seconds();
   }
   const double usable = Usable();
-  v1::RunnerRequest request;
-  v1::Prepare& prepare = *request.mutable_prepare();
-  *prepare.mutable_case_() = assign_.case_();
-  prepare.set_implementation(cell.name);
-  prepare.set_seed(policy_.seed());
-  prepare.set_reference_dir(reference_dir_);
-  prepare.set_launch_limit_seconds(std::max(1e-6, experiment::LaunchLimit(usable, claimed)));
-  prepare.set_flush(policy_.flush());
-  if (context_.facts->device.kind() == "cpu") {
-    // Without a limit the kernel's out-of-memory killer would answer, and not for us alone.
-    prepare.set_memory_limit_bytes(
-        static_cast<std::int64_t>(kHostMemoryShare * static_cast<double>(AvailableHostMemory())));
-  }
-  auto reply = cell.runner->Call(std::move(request), experiment::FairShare(usable, left), "prepare",
-                                 cancel_);
+  auto reply = cell.runner->Call(PrepareRequest(cell, experiment::LaunchLimit(usable, claimed)),
+                                 experiment::FairShare(usable, left), "prepare", cancel_);
+  return TakePrepared(cell, std::move(reply), Resident().empty());
+}
+
+// `last_try`: no other cell takes memory away, so that waiting for one helps nobody.
+bool CaseDriver::TakePrepared(Cell& cell, Expected<v1::RunnerReply, RunnerError> reply,
+                              bool last_try) {
+  last_launch_ = Elapsed();
   if (!reply.ok()) {
     const RunnerError& error = reply.error();
-    const bool try_later =
-        error.outcome == v1::OUTCOME_OUT_OF_MEMORY && !error.lost && !Resident().empty();
-    if (!try_later) End(cell, error);
-    if (try_later) ReleaseRunner(cell);  // waits for a group of its own
+    if (error.outcome == v1::OUTCOME_OUT_OF_MEMORY && !error.lost && !last_try) {
+      ReleaseRunner(cell);  // waits for a group of its own
+    } else {
+      End(cell, error);
+    }
     return false;
   }
   cell.prepared = std::move(*reply->mutable_prepared());
@@ -130,6 +190,7 @@ void CaseDriver::DropWhatCannotFit() {
 void CaseDriver::VerifyBefore() {
   auto resident = Resident();
   int left = static_cast<int>(resident.size());
+  const PhaseScope phase(this, "verify");
   for (Cell* cell : resident) {
     if (Stopped()) return;
     if (Usable() <= 0) {
@@ -173,6 +234,7 @@ bool CaseDriver::VerifyStage(Cell& cell, v1::Verify::Stage stage, std::uint64_t 
   request.mutable_verify()->set_stage(stage);
   request.mutable_verify()->set_seed(seed);
   auto reply = cell.runner->Call(std::move(request), seconds, "verify", cancel_);
+  last_launch_ = Elapsed();
   if (!reply.ok()) {
     End(cell, reply.error());
     return false;
@@ -204,6 +266,7 @@ void CaseDriver::WarmUp(Cell& cell, double factor) {
   const double launch = cell.prepared.estimate_seconds();
   cell.cost = {launch, 1.1 * launch};
   if (launch > kNoWarmUpSeconds) return;
+  const PhaseScope phase(this, "warm");
   Say("warm", cell.name);
   const int left = static_cast<int>(Resident().size());
   const double share = experiment::FairShare(Usable(), left) / 2;
@@ -213,6 +276,7 @@ void CaseDriver::WarmUp(Cell& cell, double factor) {
   warm.set_min_seconds(std::min(factor * effort_.warm_min_seconds, warm.max_seconds()));
   const double watchdog = std::min(3 * warm.max_seconds() + 20 * launch + 2, 2 * share + 1);
   auto reply = cell.runner->Call(std::move(request), watchdog, "warm", cancel_);
+  last_launch_ = Elapsed();
   if (!reply.ok()) {
     End(cell, reply.error());
     return;

@@ -131,6 +131,15 @@ v1::Result CaseDriver::MakeResult(const Cell& cell) const {
   result.set_compile_seconds(cell.prepared.compile_seconds());
   result.set_autotune_seconds(cell.prepared.autotune_seconds());
   result.set_replay(Replay(cell));
+  result.set_launches_per_sample(cell.prepared.launches_per_sample());
+  result.set_operand_sets(cell.prepared.operand_sets());
+  result.set_event_floor_seconds(context_.calibration.event_floor_seconds());
+  const std::string& mode = assign_.case_().mode();
+  if (mode == "cold" || mode == "hot") {
+    // Measured behind a blocked stream, one launch a sample.
+    result.set_null_kernel_seconds(context_.calibration.null_kernel_seconds());
+  }
+  if (cell.burst_seconds > 0) result.set_duty_ratio(cell.duty_seconds / cell.burst_seconds);
   if (!cell.stages.empty()) {
     v1::Verification& verification = *result.mutable_verification();
     verification.set_verified(cell.verified.passed());

@@ -46,7 +46,12 @@ struct Cell {
   experiment::StopState stop = experiment::StopState::kContinue;
   TelemetrySum telemetry;
   int rounds_lost_to_heat = 0;
-  int empty_rounds = 0;  // in a row
+  int disturbed_rounds = 0;  // thrown away because the host disturbed them
+  int off_clock_rounds = 0;  // thrown away because of an unexplained clock
+  bool off_clock = false;    // the last round was
+  double burst_seconds = 0;  // wall time inside bursts
+  double duty_seconds = 0;   // of them, with the kernel itself running
+  int empty_rounds = 0;      // in a row
   bool restarted = false;
   bool reverified = false;
   bool measured_before = false;  // in an earlier group

@@ -58,12 +58,13 @@ v1::WorkerHello MakeHello(const DeviceFacts& facts, const RunnerPool& pool,
 }
 
 absl::Status ServeUntilSignal(const std::string& address, const v1::WorkerHello& hello,
-                              Attempts* attempts, DeviceMonitor* monitor) {
+                              Attempts* attempts, DeviceMonitor* monitor,
+                              const DeviceCondition* condition) {
   Session::Options options;
   options.connect = [address] { return MakeChannel(address); };
   options.address = address;
   options.hello = hello;
-  Session session(std::move(options), attempts, monitor);
+  Session session(std::move(options), attempts, monitor, condition);
   absl::Status status;
   std::thread serving([&] {
     status = session.Run();
@@ -91,12 +92,18 @@ absl::Status Work(const WorkerOptions& options, const std::string& address, Open
   pool_options.runners = RunnerSpecs(options, device.facts, ProgramDir(), getpid());
   pool_options.device_kind = device.facts.device.kind();
   pool_options.spares = options.spares;
+  pool_options.refill_at_once = false;  // the calibration comes first
   KB_ASSIGN_OR_RETURN(const auto pool, RunnerPool::Create(std::move(pool_options)));
 
   const v1::WorkerHello hello = MakeHello(device.facts, *pool, name);
   spdlog::info("device {}: {}, {} implementations of kernels, coordinator {}", name,
                device.facts.device.model(), pool->implementations().size(), address);
-  DriverContext context;
+  DeviceCondition condition;
+  ExecutorOptions executor_options;
+  executor_options.condition = &condition;
+  executor_options.store_path = data + "/calibration/" + FileName(device.facts.key) + ".json";
+  executor_options.canaries = options.canaries;
+  DriverContext& context = executor_options.context;
   context.pool = pool.get();
   context.monitor = device.monitor.get();
   context.facts = &device.facts;
@@ -104,9 +111,9 @@ absl::Status Work(const WorkerOptions& options, const std::string& address, Open
   context.worker_name = hello.worker_id();
   context.hostname = Hostname();
   context.scratch_dir = scratch;
-  CaseExecutor executor(context);
+  CaseExecutor executor(std::move(executor_options));
   Attempts attempts(&executor, spool.get());
-  return ServeUntilSignal(address, hello, &attempts, device.monitor.get());
+  return ServeUntilSignal(address, hello, &attempts, device.monitor.get(), &condition);
 }
 
 int Main(int argc, char** argv) {

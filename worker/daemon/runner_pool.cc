@@ -33,6 +33,7 @@ absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerPool::StartOne(const Runner
 
 absl::StatusOr<std::unique_ptr<RunnerPool>> RunnerPool::Create(Options options) {
   std::unique_ptr<RunnerPool> pool(new RunnerPool(std::move(options)));
+  if (!pool->options_.refill_at_once) pool->BeginCase();
   for (const RunnerSpec& spec : pool->options_.runners) {
     Program program{spec, {}, {}};
     auto runner = pool->StartOne(spec, &program.hello);
@@ -84,7 +85,8 @@ const v1::RunnerHelloReply* RunnerPool::HelloOf(const std::string& kernel,
 }
 
 absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerPool::Take(const std::string& kernel,
-                                                                const std::string& implementation) {
+                                                                const std::string& implementation,
+                                                                Which which) {
   const std::size_t index = ProgramOf(kernel, implementation);
   if (index >= programs_.size()) {
     return absl::NotFoundError("no runner of this worker has " + implementation + " for " + kernel);
@@ -92,7 +94,8 @@ absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerPool::Take(const std::strin
   Program& program = programs_[index];
   {
     MutexLock lock(mutex_);
-    if (const auto kept = kept_.find(implementation); kept != kept_.end()) {
+    const auto kept = kept_.find(implementation);
+    if (which == Which::kAny && kept != kept_.end()) {
       auto runner = std::move(kept->second);
       kept_.erase(kept);
       if (!runner->Ended() && runner->program() == program.spec.program) return runner;

@@ -25,7 +25,10 @@ class RunnerPool {
     std::string device_kind;  // cpu, cuda: runners of another kind are refused
     int spares = 2;           // of each program
     double hello_seconds = 20;
+    // Start the spares at once; otherwise after the first EndCase().
+    bool refill_at_once = true;
   };
+  enum class Which { kAny, kFresh };  // kFresh: not the one kept
 
   // Starts one of each program and asks what it can do. FAILED_PRECONDITION names the program that
   // does not start or is of the wrong kind.
@@ -38,9 +41,11 @@ class RunnerPool {
   const v1::RunnerHelloReply* HelloOf(const std::string& kernel,
                                       const std::string& implementation) const;
 
-  // A runner for the implementation: the one kept for it, else a spare, else a new one.
+  // A runner for the implementation: the one kept for it, else a spare, else a new one. May be
+  // called from several threads at once.
   absl::StatusOr<std::unique_ptr<RunnerProcess>> Take(const std::string& kernel,
-                                                      const std::string& implementation);
+                                                      const std::string& implementation,
+                                                      Which which = Which::kAny);
   // Keeps a sound, finished runner for the next case of the job.
   void Keep(const std::string& implementation, std::unique_ptr<RunnerProcess> runner);
   void DropKept();

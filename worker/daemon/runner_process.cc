@@ -76,6 +76,8 @@ const char* KindName(v1::RunnerReply::ReplyCase kind) {
       return "burst";
     case v1::RunnerReply::kFinished:
       return "finished";
+    case v1::RunnerReply::kCalibrated:
+      return "calibrated";
     case v1::RunnerReply::REPLY_NOT_SET:
       return "nothing";
   }

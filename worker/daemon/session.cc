@@ -20,8 +20,9 @@ bool Displaced(const grpc::Status& status) {
 
 }  // namespace
 
-Session::Session(Options options, Attempts* attempts, DeviceMonitor* monitor)
-    : options_(std::move(options)), attempts_(attempts), monitor_(monitor) {
+Session::Session(Options options, Attempts* attempts, DeviceMonitor* monitor,
+                 const DeviceCondition* condition)
+    : options_(std::move(options)), attempts_(attempts), monitor_(monitor), condition_(condition) {
   attempts_->OnChange([this] {
     MutexLock lock(mutex_);
     signalled_ = true;
@@ -147,18 +148,31 @@ void Session::WriteLoop(Stream* stream) {
       was_busy_ = busy;
       interval = heartbeat_seconds_;
     }
-    // Also when the worker has become free: the next case need not wait for the next heartbeat.
+    changed = changed || condition_->Get().version != told_version_;
+    // Also when the worker has become free, or is calibrated: the next case need not wait for the
+    // next heartbeat.
     if (!changed && Now() < next_heartbeat) continue;
     next_heartbeat = Now() + interval;
     if (!stream->Write(MakeHeartbeat())) return;
   }
 }
 
-v1::WorkerMessage Session::MakeHello() const {
+std::string Session::DeviceState(const DeviceCondition::Snapshot& condition) const {
+  if (!attempts_->device().ok()) return "WEDGED";
+  if (condition.state != "READY") return condition.state;
+  return attempts_->busy() ? "BUSY" : "READY";
+}
+
+v1::WorkerMessage Session::MakeHello() {
   v1::WorkerMessage message;
   *message.mutable_hello() = options_.hello;
   for (const auto& held : attempts_->Held()) *message.mutable_hello()->add_held() = held;
-  message.mutable_hello()->mutable_device()->set_state(attempts_->busy() ? "BUSY" : "READY");
+  v1::Device& device = *message.mutable_hello()->mutable_device();
+  const DeviceCondition::Snapshot condition = condition_->Get();
+  device.set_state(DeviceState(condition));
+  device.set_state_message(condition.message);
+  if (condition.version > 0) *device.mutable_calibration() = condition.calibration;
+  told_version_ = condition.version;
   return message;
 }
 
@@ -171,8 +185,13 @@ v1::WorkerMessage Session::MakeHeartbeat() {
   // After the telemetry, which may take its time: held must be as fresh as can be.
   for (const auto& held : attempts_->Held()) *heartbeat.add_held() = held;
   const absl::Status device = attempts_->device();
-  heartbeat.set_device_state(!device.ok() ? "WEDGED" : attempts_->busy() ? "BUSY" : "READY");
-  heartbeat.set_device_message(std::string(device.message()));
+  const DeviceCondition::Snapshot condition = condition_->Get();
+  heartbeat.set_device_state(DeviceState(condition));
+  heartbeat.set_device_message(device.ok() ? condition.message : std::string(device.message()));
+  if (condition.version != told_version_) {
+    *heartbeat.mutable_calibration() = condition.calibration;
+    told_version_ = condition.version;
+  }
   MutexLock lock(mutex_);
   heartbeat.set_draining(stopping_);
   return message;

@@ -13,6 +13,7 @@
 #include "kbench/v1/worker_service.grpc.pb.h"
 #include "proto/support/mutex.h"
 #include "worker/daemon/attempts.h"
+#include "worker/daemon/device_condition.h"
 #include "worker/device/device.h"
 
 namespace kbench {
@@ -29,8 +30,9 @@ class Session {
     double goodbye_seconds = 1.5;  // to hand over what is held on Shutdown()
   };
 
-  // `attempts` and `monitor` outlive the session.
-  Session(Options options, Attempts* attempts, DeviceMonitor* monitor);
+  // All three outlive the session.
+  Session(Options options, Attempts* attempts, DeviceMonitor* monitor,
+          const DeviceCondition* condition);
   ~Session();
 
   // OK after Shutdown(); ALREADY_EXISTS or ABORTED when another worker holds the device or has
@@ -47,7 +49,8 @@ class Session {
   void WriteLoop(Stream* stream);
   void Handle(const v1::CoordinatorMessage& message);
   void HandleWelcome(const v1::Welcome& welcome);
-  v1::WorkerMessage MakeHello() const;
+  std::string DeviceState(const DeviceCondition::Snapshot& condition) const;
+  v1::WorkerMessage MakeHello();
   v1::WorkerMessage MakeHeartbeat();
   // True when the stream has ended by itself.
   bool WaitForEnd();
@@ -58,6 +61,9 @@ class Session {
   const Options options_;
   Attempts* const attempts_;
   DeviceMonitor* const monitor_;
+  const DeviceCondition* const condition_;
+  // Of the calibration that this stream has heard of. Used by Run()'s thread only.
+  std::int64_t told_version_ = 0;
   Mutex mutex_;
   CondVar wake_;
   bool signalled_ ABSL_GUARDED_BY(mutex_) = false;  // something new to send

@@ -1,5 +1,5 @@
 // The telemetry of many rounds as one: means weighted by time, the hottest temperature, all
-// throttle reasons. A plain value.
+// throttle reasons with their seconds, lowest and highest clock, energy a launch. A plain value.
 #pragma once
 
 #include <set>
@@ -11,14 +11,18 @@ namespace kbench {
 
 class TelemetrySum {
  public:
-  void Add(const v1::Telemetry& telemetry, double seconds);
+  // A round of `launches` launches that was watched for `seconds`.
+  void Add(const v1::Telemetry& telemetry, double seconds, double launches);
   v1::Telemetry Mean() const;
 
  private:
-  v1::Telemetry sum_;  // products with seconds
-  v1::Telemetry peak_;
+  v1::Telemetry sum_;   // products with seconds
+  v1::Telemetry peak_;  // extremes, and what simply adds up
   std::set<std::string> reasons_;
   double seconds_ = 0;
+  double told_seconds_ = 0;     // in which the driver told what others computed
+  bool untold_ = false;         // others were there, and the driver did not tell
+  double energy_launches_ = 0;  // of the rounds whose energy is known
 };
 
 }  // namespace kbench

@@ -49,6 +49,11 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
   app.add_option("--spares", options->spares, "Warm spare runners of each program")
       ->check(CLI::Range(0, 16))
       ->capture_default_str();
+  app.add_flag_callback(
+      "--no-canaries", [options] { options->canaries = false; },
+      "Measure nothing while the device is idle. Otherwise the worker measures two known cells "
+      "(a few seconds; at once ended when a case arrives) five times and then once an hour, to "
+      "learn how far medians move between sessions");
   app.add_option("--log-level", options->log_level, "trace, debug, info, warn or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
       ->capture_default_str();

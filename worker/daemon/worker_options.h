@@ -23,6 +23,7 @@ struct WorkerOptions {
   std::string data_dir;
   std::vector<std::string> runners;
   int spares = 3;
+  bool canaries = true;
   std::string log_level = "info";
 };
 

@@ -61,6 +61,8 @@ class CpuMonitor final : public DeviceMonitor {
     }
     telemetry.set_load(Others(now));
     telemetry.set_sm_clock_hertz(Clock());
+    telemetry.set_sm_clock_low_hertz(telemetry.sm_clock_hertz());
+    telemetry.set_sm_clock_high_hertz(telemetry.sm_clock_hertz());
     return telemetry;
   }
 

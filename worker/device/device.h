@@ -29,19 +29,33 @@ struct DeviceFacts {
   bool exclusive = false;
 };
 
+// A process on the device that this worker did not start.
+struct ForeignProcess {
+  int pid = 0;
+  std::string user;     // empty where this worker cannot see the process (another container)
+  std::string command;  // the same
+  // Share of the device's time it computed since the last look, 0 to 1; -1 where the driver does
+  // not tell.
+  double utilization = -1;
+};
+
 class DeviceMonitor {
  public:
   virtual ~DeviceMonitor() = default;
   // The device's state now, for a heartbeat.
   virtual v1::Telemetry Now() = 0;
   // Watches from Begin() to End(): mean clocks and power, hottest temperature, all throttle
-  // reasons.
+  // reasons and the seconds they took, new ECC errors, energy, and what others did meanwhile
+  // (their state may be half a second old).
   virtual void Begin() = 0;
   virtual v1::Telemetry End() = 0;
   // OK when the device answers; UNAVAILABLE when it does not within its deadline.
   virtual absl::Status Check() = 0;
   // Processes that may compute on the device.
   virtual void SetOwnProcesses(const std::vector<int>& pids) = 0;
+  // Who else is on the device, and what they computed since the last call (at least one second is
+  // looked at). Empty where a device cannot tell its users apart, as a CPU.
+  virtual std::vector<ForeignProcess> Foreign() { return {}; }
 };
 
 struct OpenedDevice {

@@ -153,6 +153,7 @@ DeviceFacts Identity(const Nvml& nvml, nvmlDevice_t handle) {
 struct Found {
   DeviceFacts facts;
   nvmlDevice_t board = nullptr;
+  nvmlDevice_t slice = nullptr;  // null: the whole board
 };
 
 absl::StatusOr<Found> InitAndFind(const Nvml& nvml, const std::string& spec) {
@@ -163,7 +164,8 @@ absl::StatusOr<Found> InitAndFind(const Nvml& nvml, const std::string& spec) {
   }
   auto handle = FindGpu(nvml, spec);
   if (!handle.ok()) return handle.status();
-  return Found{Identity(nvml, *handle), Board(nvml, *handle)};
+  return Found{Identity(nvml, *handle), Board(nvml, *handle),
+               IsMig(nvml, *handle) ? *handle : nullptr};
 }
 
 }  // namespace
@@ -181,7 +183,7 @@ absl::StatusOr<OpenedDevice> OpenGpu(const std::string& spec, const std::string&
   if (!found->ok()) return found->status();
   OpenedDevice opened;
   opened.facts = (*found)->facts;
-  opened.monitor = MakeGpuMonitor(*nvml, (*found)->board, thread);
+  opened.monitor = MakeGpuMonitor(*nvml, (*found)->board, (*found)->slice, thread);
   return opened;
 }
 

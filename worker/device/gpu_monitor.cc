@@ -5,72 +5,29 @@
 #include <thread>
 #include <utility>
 
+#include "proto/support/clock.h"
 #include "proto/support/mutex.h"
+#include "worker/device/gpu_sample.h"
+#include "worker/device/process_owner.h"
 
 namespace kbench {
 namespace {
 
 constexpr double kCallDeadlineSeconds = 2;
 constexpr double kSampleSeconds = 0.05;
-
-struct Sample {
-  double sm_hertz = 0;
-  double memory_hertz = 0;
-  double celsius = 0;
-  double watts = 0;
-  unsigned long long reasons = 0;
-  std::vector<unsigned> processes;
-};
-
-Sample Take(const Nvml& nvml, nvmlDevice_t board) {
-  Sample sample;
-  unsigned value = 0;
-  if (nvml.ClockInfo != nullptr) {
-    if (nvml.ClockInfo(board, NVML_CLOCK_SM, &value) == NVML_SUCCESS) sample.sm_hertz = value * 1e6;
-    if (nvml.ClockInfo(board, NVML_CLOCK_MEM, &value) == NVML_SUCCESS) {
-      sample.memory_hertz = value * 1e6;
-    }
-  }
-  if (nvml.Temperature != nullptr &&
-      nvml.Temperature(board, NVML_TEMPERATURE_GPU, &value) == NVML_SUCCESS) {
-    sample.celsius = value;
-  }
-  if (nvml.PowerUsage != nullptr && nvml.PowerUsage(board, &value) == NVML_SUCCESS) {
-    sample.watts = value * 1e-3;
-  }
-  if (nvml.EventReasons != nullptr) nvml.EventReasons(board, &sample.reasons);
-  if (nvml.ComputeProcesses != nullptr) {
-    std::vector<nvmlProcessInfo_t> infos(64);
-    auto count = static_cast<unsigned>(infos.size());
-    if (nvml.ComputeProcesses(board, &count, infos.data()) == NVML_SUCCESS) {
-      for (unsigned i = 0; i < count; ++i) sample.processes.push_back(infos[i].pid);
-    }
-  }
-  return sample;
-}
-
-std::vector<std::string> ReasonNames(unsigned long long bits) {
-  // nvml.h marks some of these macros as signed.
-  const std::pair<unsigned long long, const char*> names[] = {
-      {nvmlClocksEventReasonSwPowerCap, "POWER_CAP"},
-      {nvmlClocksEventReasonSwThermalSlowdown, "SW_THERMAL"},
-      {nvmlClocksThrottleReasonHwThermalSlowdown, "HW_THERMAL"},
-      {nvmlClocksThrottleReasonHwPowerBrakeSlowdown, "POWER_BRAKE"},
-      {nvmlClocksEventReasonApplicationsClocksSetting, "APPLICATION_CLOCKS"},
-      {nvmlClocksEventReasonSyncBoost, "SYNC_BOOST"},
-  };
-  std::vector<std::string> reasons;
-  for (const auto& [bit, name] : names) {
-    if ((bits & bit) != 0) reasons.push_back(name);
-  }
-  return reasons;
-}
+constexpr double kUsersSeconds = 0.5;  // what others do is asked for at most this often
+// The driver averages the utilisation of processes over up to a second.
+constexpr double kLeastUtilizationSeconds = 1;
+// The energy counter moves every 20 to 100 ms.
+constexpr double kLeastEnergySeconds = 0.1;
+// A reason that took less of the window than this changes no median.
+constexpr double kCountedThrottleShare = 0.005;
 
 class GpuMonitor final : public DeviceMonitor {
  public:
-  GpuMonitor(std::shared_ptr<const Nvml> nvml, nvmlDevice_t board,
+  GpuMonitor(std::shared_ptr<const Nvml> nvml, nvmlDevice_t board, nvmlDevice_t slice,
              std::shared_ptr<DeadlineThread> thread)
-      : nvml_(std::move(nvml)), board_(board), calls_(std::move(thread)) {
+      : nvml_(std::move(nvml)), board_(board), slice_(slice), calls_(std::move(thread)) {
     sampler_ = std::thread([this] { SampleLoop(); });
   }
   ~GpuMonitor() override {
@@ -83,28 +40,51 @@ class GpuMonitor final : public DeviceMonitor {
   }
 
   v1::Telemetry Now() override {
-    const auto sample = TakeWithDeadline();
-    return sample ? Summary({*sample}) : v1::Telemetry();
+    const auto sample = Call<GpuSample>(TakeGpuSample);
+    RefreshUsers(kUsersSeconds);
+    v1::Telemetry telemetry;
+    if (!sample) return telemetry;
+    AddSamples({*sample}, &telemetry);
+    AddUsers(&telemetry);
+    return telemetry;
   }
+
   void Begin() override {
+    RefreshUsers(kUsersSeconds);
+    auto counters = Call<GpuCounters>(ReadGpuCounters);
     MutexLock lock(mutex_);
+    counters_ = std::move(counters);
+    began_ = SystemClock().SteadySeconds();
     samples_.clear();
     active_ = true;
     wake_.NotifyAll();
   }
+
   v1::Telemetry End() override {
     // A last sample for bursts shorter than the sampler's step.
-    const auto last = TakeWithDeadline();
-    std::vector<Sample> samples;
+    const auto last = Call<GpuSample>(TakeGpuSample);
+    const auto counters = Call<GpuCounters>(ReadGpuCounters);
+    std::vector<GpuSample> samples;
+    std::optional<GpuCounters> before;
+    double seconds = 0;
     {
       MutexLock lock(mutex_);
       active_ = false;
       samples = std::move(samples_);
       samples_.clear();
+      before = counters_;
+      seconds = SystemClock().SteadySeconds() - began_;
     }
     if (last) samples.push_back(*last);
-    return Summary(samples);
+    RefreshUsers(kUsersSeconds);
+    v1::Telemetry telemetry;
+    if (samples.empty()) return telemetry;
+    AddSamples(samples, &telemetry);
+    if (before && counters) AddCounters(*before, *counters, seconds, &telemetry);
+    AddUsers(&telemetry);
+    return telemetry;
   }
+
   absl::Status Check() override {
     const auto error = calls_->Get<nvmlReturn_t>(
         [nvml = nvml_, board = board_] {
@@ -119,16 +99,61 @@ class GpuMonitor final : public DeviceMonitor {
     }
     return absl::OkStatus();
   }
+
   void SetOwnProcesses(const std::vector<int>& pids) override {
     MutexLock lock(mutex_);
     own_ = std::set<unsigned>(pids.begin(), pids.end());
     past_.insert(own_.begin(), own_.end());
   }
 
+  std::vector<ForeignProcess> Foreign() override {
+    RefreshUsers(0);
+    std::vector<ForeignProcess> foreign;
+    {
+      MutexLock lock(mutex_);
+      const Strangers strangers = FindStrangers();
+      for (const unsigned pid : strangers.pids) {
+        foreign.push_back({static_cast<int>(pid), "", "", UtilizationOf(pid)});
+      }
+      // Their number is known, not who they are.
+      foreign.resize(static_cast<std::size_t>(strangers.count));
+    }
+    for (ForeignProcess& process : foreign) {
+      const ProcessOwner owner = OwnerOf(process.pid);
+      process.user = owner.user;
+      process.command = owner.command;
+    }
+    return foreign;
+  }
+
  private:
-  std::optional<Sample> TakeWithDeadline() {
-    return calls_->Get<Sample>([nvml = nvml_, board = board_] { return Take(*nvml, board); },
-                               kCallDeadlineSeconds);
+  struct Strangers {
+    int count = 0;
+    std::vector<unsigned> pids;  // empty when they cannot be told from ours
+  };
+
+  template <typename T>
+  std::optional<T> Call(T (*read)(const Nvml&, nvmlDevice_t)) {
+    return calls_->Get<T>([read, nvml = nvml_, board = board_] { return read(*nvml, board); },
+                          kCallDeadlineSeconds);
+  }
+
+  void RefreshUsers(double most_age_seconds) {
+    const double now = SystemClock().SteadySeconds();
+    double window = kLeastUtilizationSeconds;
+    {
+      MutexLock lock(mutex_);
+      if (users_at_ > 0 && now - users_at_ < most_age_seconds) return;
+      if (users_at_ > 0) window = std::max(window, std::min(now - users_at_, 10.0));
+    }
+    const auto since = static_cast<unsigned long long>(SystemClock().WallMicros()) -
+                       static_cast<unsigned long long>(window * 1e6);
+    auto users = calls_->Get<GpuUsers>([nvml = nvml_, board = board_, slice = slice_,
+                                        since] { return ReadGpuUsers(*nvml, board, slice, since); },
+                                       kCallDeadlineSeconds);
+    MutexLock lock(mutex_);
+    users_at_ = now;
+    users_ = users ? *std::move(users) : GpuUsers();
   }
 
   void SampleLoop() {
@@ -141,7 +166,7 @@ class GpuMonitor final : public DeviceMonitor {
       wake_.WaitFor(mutex_, kSampleSeconds);
       if (!active_ || stop_) continue;
       mutex_.Unlock();
-      const auto sample = TakeWithDeadline();
+      const auto sample = Call<GpuSample>(TakeGpuSample);
       mutex_.Lock();
       if (sample && active_) samples_.push_back(*sample);
     }
@@ -149,41 +174,94 @@ class GpuMonitor final : public DeviceMonitor {
 
   // Processes that are not ours, nor were: the driver lists a killed process for a while. In a
   // container the driver lists pids of the host, none of which is ours by number: then the surplus
-  // over our own count is foreign.
-  int Foreign(const std::vector<unsigned>& pids) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    int known = 0;
-    for (const unsigned pid : pids) known += static_cast<int>(past_.count(pid));
-    const int listed = static_cast<int>(pids.size());
-    return known > 0 ? listed - known : std::max(0, listed - static_cast<int>(own_.size()));
+  // over our own count is foreign, and nobody can say which they are.
+  Strangers FindStrangers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Strangers strangers;
+    for (const unsigned pid : users_.processes) {
+      if (past_.count(pid) == 0) strangers.pids.push_back(pid);
+    }
+    const std::size_t listed = users_.processes.size();
+    const bool anonymous = strangers.pids.size() == listed && !own_.empty();
+    strangers.count = static_cast<int>(strangers.pids.size());
+    if (anonymous) {
+      strangers.count = std::max(0, static_cast<int>(listed) - static_cast<int>(own_.size()));
+      strangers.pids.clear();
+    }
+    return strangers;
   }
 
-  v1::Telemetry Summary(const std::vector<Sample>& samples) {
-    v1::Telemetry telemetry;
-    if (samples.empty()) return telemetry;
+  double UtilizationOf(unsigned pid) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!users_.utilization_known) return -1;
+    const auto found = users_.utilization.find(pid);
+    return found == users_.utilization.end() ? 0 : found->second;
+  }
+
+  void AddUsers(v1::Telemetry* telemetry) {
+    MutexLock lock(mutex_);
+    const Strangers strangers = FindStrangers();
+    telemetry->set_foreign_processes(strangers.count);
+    telemetry->set_busy_mig_siblings(users_.busy_siblings);
+    double total = 0;
+    for (const unsigned pid : strangers.pids) {
+      const double share = UtilizationOf(pid);
+      total = share < 0 || total < 0 ? -1 : total + share;
+    }
+    if (strangers.count > 0 && strangers.pids.empty()) total = -1;
+    telemetry->set_foreign_utilization(std::min(total, 1.0));
+  }
+
+  static void AddSamples(const std::vector<GpuSample>& samples, v1::Telemetry* telemetry) {
     const auto n = static_cast<double>(samples.size());
     unsigned long long reasons = 0;
-    MutexLock lock(mutex_);
-    for (const Sample& sample : samples) {
-      telemetry.set_sm_clock_hertz(telemetry.sm_clock_hertz() + sample.sm_hertz / n);
-      telemetry.set_memory_clock_hertz(telemetry.memory_clock_hertz() + sample.memory_hertz / n);
-      telemetry.set_power_watts(telemetry.power_watts() + sample.watts / n);
-      telemetry.set_temperature_celsius(std::max(telemetry.temperature_celsius(), sample.celsius));
-      telemetry.set_foreign_processes(
-          std::max(telemetry.foreign_processes(), Foreign(sample.processes)));
+    for (const GpuSample& sample : samples) {
+      telemetry->set_sm_clock_hertz(telemetry->sm_clock_hertz() + sample.sm_hertz / n);
+      telemetry->set_memory_clock_hertz(telemetry->memory_clock_hertz() + sample.memory_hertz / n);
+      telemetry->set_power_watts(telemetry->power_watts() + sample.watts / n);
+      telemetry->set_temperature_celsius(
+          std::max(telemetry->temperature_celsius(), sample.celsius));
       reasons |= sample.reasons;
     }
-    for (const std::string& reason : ReasonNames(reasons)) telemetry.add_throttle_reasons(reason);
-    return telemetry;
+    telemetry->set_sm_clock_low_hertz(telemetry->sm_clock_hertz());
+    telemetry->set_sm_clock_high_hertz(telemetry->sm_clock_hertz());
+    for (const std::string& reason : ReasonNames(reasons)) telemetry->add_throttle_reasons(reason);
+  }
+
+  // A sampled bit misses short events; the counters do not.
+  static void AddCounters(const GpuCounters& before, const GpuCounters& now, double seconds,
+                          v1::Telemetry* telemetry) {
+    for (const auto& [reason, total] : now.throttle_seconds) {
+      const auto old = before.throttle_seconds.find(reason);
+      if (old == before.throttle_seconds.end() || total <= old->second) continue;
+      const double spent = total - old->second;
+      (*telemetry->mutable_throttle_seconds())[reason] = spent;
+      const auto& known = telemetry->throttle_reasons();
+      if (spent >= kCountedThrottleShare * seconds &&
+          std::find(known.begin(), known.end(), reason) == known.end()) {
+        telemetry->add_throttle_reasons(reason);
+      }
+    }
+    if (before.ecc_errors >= 0 && now.ecc_errors > before.ecc_errors) {
+      telemetry->set_ecc_errors(static_cast<std::int64_t>(now.ecc_errors - before.ecc_errors));
+    }
+    if (before.energy_joules >= 0 && seconds >= kLeastEnergySeconds &&
+        now.energy_joules > before.energy_joules) {
+      telemetry->set_energy_joules(now.energy_joules - before.energy_joules);
+    }
   }
 
   const std::shared_ptr<const Nvml> nvml_;
   const nvmlDevice_t board_;
+  const nvmlDevice_t slice_;
   const std::shared_ptr<DeadlineThread> calls_;
   Mutex mutex_;
   CondVar wake_;
   bool active_ ABSL_GUARDED_BY(mutex_) = false;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<Sample> samples_ ABSL_GUARDED_BY(mutex_);
+  double began_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::optional<GpuCounters> counters_ ABSL_GUARDED_BY(mutex_);  // at Begin()
+  std::vector<GpuSample> samples_ ABSL_GUARDED_BY(mutex_);
+  GpuUsers users_ ABSL_GUARDED_BY(mutex_);
+  double users_at_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: never asked
   std::set<unsigned> own_ ABSL_GUARDED_BY(mutex_);
   std::set<unsigned> past_ ABSL_GUARDED_BY(mutex_);  // all that were ever ours
   std::thread sampler_;
@@ -192,8 +270,9 @@ class GpuMonitor final : public DeviceMonitor {
 }  // namespace
 
 std::unique_ptr<DeviceMonitor> MakeGpuMonitor(std::shared_ptr<const Nvml> nvml, nvmlDevice_t board,
+                                              nvmlDevice_t slice,
                                               std::shared_ptr<DeadlineThread> thread) {
-  return std::make_unique<GpuMonitor>(std::move(nvml), board, std::move(thread));
+  return std::make_unique<GpuMonitor>(std::move(nvml), board, slice, std::move(thread));
 }
 
 }  // namespace kbench

@@ -51,6 +51,10 @@ absl::StatusOr<std::shared_ptr<const Nvml>> Nvml::Load(const std::string& path) 
     Find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", &nvml->EventReasons);
   }
   Find(library, "nvmlDeviceGetComputeRunningProcesses_v3", &nvml->ComputeProcesses);
+  Find(library, "nvmlDeviceGetProcessUtilization", &nvml->ProcessUtilization);
+  Find(library, "nvmlDeviceGetFieldValues", &nvml->FieldValues);
+  Find(library, "nvmlDeviceGetMaxMigDeviceCount", &nvml->MostMigDevices);
+  Find(library, "nvmlDeviceGetMigDeviceHandleByIndex", &nvml->MigByIndex);
   return std::shared_ptr<const Nvml>(std::move(nvml));
 }
 

@@ -37,6 +37,11 @@ struct Nvml {
   nvmlReturn_t (*PowerUsage)(nvmlDevice_t, unsigned*) = nullptr;
   nvmlReturn_t (*EventReasons)(nvmlDevice_t, unsigned long long*) = nullptr;
   nvmlReturn_t (*ComputeProcesses)(nvmlDevice_t, unsigned*, nvmlProcessInfo_t*) = nullptr;
+  nvmlReturn_t (*ProcessUtilization)(nvmlDevice_t, nvmlProcessUtilizationSample_t*, unsigned*,
+                                     unsigned long long) = nullptr;
+  nvmlReturn_t (*FieldValues)(nvmlDevice_t, int, nvmlFieldValue_t*) = nullptr;
+  nvmlReturn_t (*MostMigDevices)(nvmlDevice_t, unsigned*) = nullptr;
+  nvmlReturn_t (*MigByIndex)(nvmlDevice_t, unsigned, nvmlDevice_t*) = nullptr;
   const char* (*ErrorString)(nvmlReturn_t) = nullptr;
 
   // NOT_FOUND when there is no such library (no NVIDIA driver). Never unloaded: a hung call may

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <thread>
@@ -21,24 +23,47 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
-// A device that can be told to be hot or dead.
+// A device that can be told to be hot, dead, busy or unsteady.
 class FakeMonitor final : public DeviceMonitor {
  public:
-  v1::Telemetry Now() override { return {}; }
+  v1::Telemetry Now() override {
+    v1::Telemetry telemetry;
+    telemetry.set_temperature_celsius(celsius_);
+    return telemetry;
+  }
   void Begin() override {}
   v1::Telemetry End() override {
     v1::Telemetry telemetry;
     telemetry.set_sm_clock_hertz(1e9);
+    telemetry.set_busy_mig_siblings(busy_siblings_);
+    if (slow_from_ > 0 && visits_ + 1 >= slow_from_ && visits_ + 1 < slow_to_) {
+      telemetry.set_sm_clock_hertz(0.9e9);
+    }
+    ++visits_;
     if (hot_rounds_ > 0) {
       --hot_rounds_;
       telemetry.add_throttle_reasons("SW_THERMAL");
+      celsius_ = 90;
     }
     return telemetry;
   }
   absl::Status Check() override { return check_; }
   void SetOwnProcesses(const std::vector<int>&) override {}
+  std::vector<ForeignProcess> Foreign() override {
+    ++looks_;
+    if (looks_ > busy_looks_) return {};
+    return {{321, "ann", "python", foreign_share_}};
+  }
 
   int hot_rounds_ = 0;
+  double celsius_ = 40;
+  int busy_siblings_ = 0;
+  int visits_ = 0;
+  int slow_from_ = 0;  // visits [from, to) run at 0.9 GHz
+  int slow_to_ = 0;
+  int looks_ = 0;
+  int busy_looks_ = 0;  // how many looks find somebody
+  double foreign_share_ = 0.37;
   absl::Status check_ = absl::OkStatus();
 };
 
@@ -79,6 +104,9 @@ class CaseDriverTest : public testing::Test {
     context.device_name = "gpu0";
     context.worker_name = "test";
     context.scratch_dir = scratch_;
+    context.calibration = calibration_;
+    context.busy_wait_seconds = 0.3;
+    context.busy_window_seconds = 0.02;
     CaseDriver driver(context, assign_, &cancel_,
                       [this](const v1::Progress& p) { progress_.push_back(p); });
     outcome_ = driver.Run();
@@ -93,6 +121,7 @@ class CaseDriverTest : public testing::Test {
 
   std::unique_ptr<RunnerPool> pool_;
   FakeMonitor monitor_;
+  v1::Calibration calibration_;
   DeviceFacts facts_;
   std::string scratch_;
   v1::Assign assign_;
@@ -258,6 +287,180 @@ TEST_F(CaseDriverTest, HotRoundsAreThrownAway) {
   EXPECT_EQ(results["fake/fast"].device_time().discarded_rounds(), 2);
   EXPECT_EQ(results["fake/fast"].verdict(), v1::VERDICT_SUSPECT);
   EXPECT_THAT(results["fake/fast"].verdict_reasons(), Contains("THROTTLED_SW_THERMAL"));
+}
+
+TEST_F(CaseDriverTest, ADeviceThatThrottlesThroughoutGivesASuspectNumberInTime) {
+  monitor_.hot_rounds_ = 1000;
+  SetBudget(3);
+  Implementations({"fake/fast"});
+  const double begin = SystemClock().SteadySeconds();
+  auto results = Run();
+  EXPECT_LT(SystemClock().SteadySeconds() - begin, 3);
+  const v1::Result& fast = results["fake/fast"];
+  EXPECT_EQ(fast.outcome(), v1::OUTCOME_OK);
+  EXPECT_EQ(fast.verdict(), v1::VERDICT_SUSPECT);
+  EXPECT_THAT(fast.verdict_reasons(), Contains("THROTTLED_SW_THERMAL"));
+  EXPECT_EQ(fast.device_time().discarded_rounds(), 5) << "then it is measured as it is";
+  EXPECT_GT(fast.device_cycles(), 0);
+}
+
+TEST_F(CaseDriverTest, RoundsThatTheHostDisturbedAreRepeatedThenKept) {
+  Implementations({"fake/stolen-at-first"});
+  auto results = Run();
+  EXPECT_EQ(results["fake/stolen-at-first"].device_time().discarded_rounds(), 3);
+  EXPECT_EQ(results["fake/stolen-at-first"].device_time().rounds(), 8);
+  EXPECT_EQ(results["fake/stolen-at-first"].verdict(), v1::VERDICT_VALID);
+  Implementations({"fake/stolen"});
+  results = Run();
+  EXPECT_EQ(results["fake/stolen"].device_time().discarded_rounds(), 4) << "half of a look of 8";
+  EXPECT_EQ(results["fake/stolen"].verdict(), v1::VERDICT_SUSPECT);
+}
+
+TEST_F(CaseDriverTest, AnUnexplainedClockIsMeasuredTwice) {
+  Implementations({"fake/fast"});
+  monitor_.slow_from_ = 5;
+  monitor_.slow_to_ = 6;
+  auto results = Run();
+  EXPECT_EQ(results["fake/fast"].device_time().discarded_rounds(), 1);
+  EXPECT_THAT(outcome_.result.artifacts(0).content(), testing::Not(HasSubstr("CLOCK_CHANGED")));
+  monitor_.visits_ = 0;
+  monitor_.slow_to_ = 7;
+  results = Run();
+  EXPECT_EQ(results["fake/fast"].device_time().discarded_rounds(), 1) << "it repeats: kept";
+  EXPECT_THAT(outcome_.result.artifacts(0).content(), HasSubstr("CLOCK_CHANGED"));
+}
+
+TEST_F(CaseDriverTest, ABusyDeviceIsWaitedForAndTheWaitIsNoneOfTheBudget) {
+  Implementations({"fake/fast"});
+  monitor_.busy_looks_ = 4;
+  auto results = Run();
+  EXPECT_EQ(results["fake/fast"].verdict(), v1::VERDICT_VALID) << results["fake/fast"].message();
+  ASSERT_FALSE(progress_.empty());
+  EXPECT_EQ(progress_[0].phase(), "wait");
+  EXPECT_EQ(progress_[0].message(),
+            "waiting for the device: process 321 (python, user ann) uses 37 % of the device");
+  EXPECT_GT(outcome_.result.phase_seconds().at("wait"), 0.05);
+  EXPECT_EQ(outcome_.result.infra_error(), "");
+}
+
+TEST_F(CaseDriverTest, ADeviceThatStaysBusyIsTriedAgainOrFailsAtOnce) {
+  Implementations({"fake/fast", "fake/half"});
+  monitor_.busy_looks_ = 1 << 20;
+  auto results = Run();
+  EXPECT_THAT(outcome_.result.infra_error(), HasSubstr("FOREIGN_BUSY: after"));
+  EXPECT_EQ(results["fake/half"].outcome(), v1::OUTCOME_INFRA);
+  EXPECT_EQ(results["fake/half"].reason(), "FOREIGN_BUSY");
+  EXPECT_THAT(results["fake/half"].message(), HasSubstr("process 321 (python, user ann)"));
+  assign_.mutable_policy()->set_if_busy("fail");
+  const double begin = SystemClock().SteadySeconds();
+  results = Run();
+  EXPECT_LT(SystemClock().SteadySeconds() - begin, 0.25) << "at once";
+  EXPECT_EQ(outcome_.result.infra_error(), "") << "an answer, not to be tried again";
+  EXPECT_EQ(results["fake/fast"].reason(), "FOREIGN_BUSY");
+  assign_.mutable_policy()->set_if_busy("run");
+  EXPECT_EQ(Run()["fake/fast"].outcome(), v1::OUTCOME_OK);
+}
+
+TEST_F(CaseDriverTest, AnIdleStrangerIsHarmlessAnUnknownOneIsNot) {
+  Implementations({"fake/fast"});
+  monitor_.busy_looks_ = 1 << 20;
+  monitor_.foreign_share_ = 0.005;
+  EXPECT_EQ(Run()["fake/fast"].outcome(), v1::OUTCOME_OK);
+  monitor_.foreign_share_ = -1;
+  EXPECT_THAT(Run()["fake/fast"].message(), HasSubstr("does not tell whether it computes"));
+}
+
+TEST_F(CaseDriverTest, TimesByPhaseAddUp) {
+  Implementations({"fake/fast", "fake/half", "fake/slow"});
+  SetBudget(12);
+  const double begin = SystemClock().SteadySeconds();
+  auto results = Run();
+  const double wall = SystemClock().SteadySeconds() - begin;
+  double sum = 0;
+  for (const auto& [phase, seconds] : outcome_.result.phase_seconds()) {
+    EXPECT_GE(seconds, 0) << phase;
+    if (phase != "burst") sum += seconds;
+  }
+  EXPECT_NEAR(sum, wall, 0.05);
+  const auto& phases = outcome_.result.phase_seconds();
+  for (const char* phase : {"prepare", "verify", "warm", "measure", "check", "finish"}) {
+    EXPECT_EQ(phases.count(phase), 1u) << phase;
+  }
+  // The slow one takes 0.35 s a check and a sample.
+  EXPECT_GT(phases.at("verify"), 0.35);
+  EXPECT_GT(phases.at("measure"), 8 * 0.35);
+  EXPECT_GT(phases.at("burst"), 0);
+  EXPECT_NEAR(results["fake/half"].duty_ratio(), 0.4, 1e-9);
+  EXPECT_EQ(results["fake/half"].launches_per_sample(), 1);
+  EXPECT_EQ(results["fake/half"].operand_sets(), 1);
+}
+
+TEST_F(CaseDriverTest, ShortRoundsGrowToWhatTheCaseHasCostAlready) {
+  // Checks of 0.35 s and rounds of 10 ms: measuring alone would be a tenth of the case.
+  Implementations({"fake/fast", "fake/slow"});
+  assign_.mutable_policy()->set_target_ratio(0.005);
+  auto results = Run();
+  const int samples = results["fake/fast"].device_time().samples();
+  assign_.mutable_policy()->set_target_ratio(0.02);
+  results = Run();
+  EXPECT_GE(samples, results["fake/fast"].device_time().samples());
+}
+
+TEST_F(CaseDriverTest, AnImpossibleTargetEndsWithWhatWasReached) {
+  Implementations({"fake/fast"});
+  assign_.mutable_policy()->set_target_ratio(1e-9);
+  auto results = Run();
+  const v1::Result& fast = results["fake/fast"];
+  EXPECT_EQ(fast.outcome(), v1::OUTCOME_OK);
+  EXPECT_EQ(fast.verdict(), v1::VERDICT_SUSPECT);
+  EXPECT_THAT(fast.verdict_reasons(), Contains("NOT_CONVERGED"));
+  EXPECT_EQ(fast.device_time().rounds(), 40);
+  EXPECT_GT(fast.device_time().low(), 0);
+}
+
+TEST_F(CaseDriverTest, ADeadlineBelowAWarmUpIsSkippedWithAReason) {
+  Implementations({"fake/fast", "fake/half"});
+  SetBudget(0.05);
+  auto results = Run();
+  for (const auto& [name, result] : results) {
+    EXPECT_EQ(result.outcome(), v1::OUTCOME_SKIPPED) << name;
+    EXPECT_EQ(result.reason(), "BUDGET") << name;
+    EXPECT_FALSE(result.message().empty()) << name;
+    EXPECT_EQ(result.device_time().median(), 0);
+  }
+}
+
+TEST_F(CaseDriverTest, NoRunnerKeepsAnExclusiveDeviceFromTheNext) {
+  facts_.exclusive = true;
+  assign_.set_more_of_job(true);
+  Implementations({"fake/exclusive-a", "fake/exclusive-b"});
+  auto results = Run();
+  EXPECT_EQ(results["fake/exclusive-a"].outcome(), v1::OUTCOME_OK)
+      << results["fake/exclusive-a"].message();
+  EXPECT_EQ(results["fake/exclusive-b"].outcome(), v1::OUTCOME_OK)
+      << results["fake/exclusive-b"].message();
+  EXPECT_THAT(results["fake/exclusive-a"].verdict_reasons(), Contains("GROUPED"));
+}
+
+TEST_F(CaseDriverTest, BusySlicesOfTheBoardAreInTheResult) {
+  monitor_.busy_siblings_ = 2;
+  Implementations({"fake/fast"});
+  EXPECT_EQ(Run()["fake/fast"].telemetry().busy_mig_siblings(), 2);
+}
+
+TEST_F(CaseDriverTest, TheCalibratedFlushGoesToTheRunners) {
+  calibration_.set_flush_bytes(100663296);
+  const std::string log = scratch_ + "/../driver-log-" + std::to_string(getpid());
+  RunnerPool::Options options;
+  options.runners = {{KBENCH_FAKE_RUNNER, {"--log", log}, {}}};
+  options.device_kind = "cpu";
+  pool_ = *RunnerPool::Create(options);
+  Implementations({"fake/fast"});
+  Run();
+  std::ifstream file(log);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(text, HasSubstr("\"flushBytes\":\"100663296\""));
+  std::filesystem::remove(log);
 }
 
 TEST_F(CaseDriverTest, ADeadDeviceEndsTheAttemptAsInfra) {

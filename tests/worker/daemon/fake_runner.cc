@@ -1,6 +1,11 @@
 // A scripted runner for the tests of the worker: speaks the frame protocol with invented numbers,
-// and misbehaves as the name of the implementation says. Kernel "matmul", device kind "cpu".
+// and misbehaves as the name of the implementation says. Kernel "matmul", and "sum" by cpu/naive;
+// device kind "cpu".
 //   --mute: never answers the hello. --kind KIND: announces another device kind.
+//   --calibration pass|fail|crash|hang|refuse: what becomes of the request to calibrate.
+//   --burst-seconds S: bursts take so long. --log FILE: one line a request, with the process.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,13 +30,20 @@ const char* const kNames[] = {
     "fake/exit", "fake/hang", "fake/hang-prepare", "fake/bad-frame", "fake/huge-frame",
     "fake/nan-frame", "fake/wrong-id", "fake/wrong-kind", "fake/wrong", "fake/wrong-after",
     "fake/flood", "fake/oom", "fake/oom-if-shared", "fake/too-slow", "fake/negative", "fake/empty",
-    "fake/drift", "fake/fatal", "fake/unsupported", "fake/close", "fake/late-half-frame",
+    "fake/drift", "fake/stolen", "fake/stolen-at-first", "fake/exclusive-a", "fake/exclusive-b",
+    "fake/fatal", "fake/unsupported", "fake/close", "fake/late-half-frame",
     // Sound, under names that the catalog knows as baselines of matmul.
     "cpu/openblas", "cpu/naive"};
 
 class FakeRunner {
  public:
-  explicit FakeRunner(std::string kind) : kind_(std::move(kind)) {}
+  struct Options {
+    std::string kind = "cpu";
+    std::string calibration = "pass";
+    double burst_seconds = 0;
+    std::string log;
+  };
+  explicit FakeRunner(Options options) : kind_(options.kind), options_(std::move(options)) {}
 
   int Run() {
     std::string line;
@@ -66,8 +78,14 @@ class FakeRunner {
   }
 
   void Answer(const v1::RunnerRequest& request) {
+    if (!options_.log.empty()) {
+      std::ofstream(options_.log, std::ios::app) << getpid() << " " << *ToFrame(request) << "\n";
+    }
     v1::RunnerReply reply;
     switch (request.request_case()) {
+      case v1::RunnerRequest::kCalibrate:
+        Calibrate(&reply);
+        break;
       case v1::RunnerRequest::kHello:
         Hello(reply.mutable_hello());
         break;
@@ -106,6 +124,27 @@ class FakeRunner {
       info.set_kernel("matmul");
       info.add_dtypes("fp32");
     }
+    auto& sum = *hello->add_implementations();
+    sum.set_name("cpu/naive");
+    sum.set_family("cpu");
+    sum.set_kernel("sum");
+    sum.add_dtypes("fp32");
+  }
+
+  void Calibrate(v1::RunnerReply* reply) const {
+    if (options_.calibration == "crash") raise(SIGABRT);
+    if (options_.calibration == "hang") Hang();
+    if (options_.calibration == "refuse") return Fail(reply, v1::OUTCOME_INFRA, "NO_DEVICE");
+    v1::Calibration& calibration = *reply->mutable_calibrated()->mutable_calibration();
+    calibration.set_passed(options_.calibration == "pass");
+    calibration.set_event_floor_seconds(1.28e-6);
+    calibration.set_null_kernel_seconds(3.3e-6);
+    calibration.set_quantum_seconds(3.2e-8);
+    calibration.set_flush_bytes(96 << 20);
+    calibration.set_read_bandwidth(4.2e12);
+    if (calibration.passed()) return;
+    calibration.set_failed_step("known-durations");
+    calibration.set_message("a kernel of 5 us was measured as 9 us");
   }
 
   static void Fail(v1::RunnerReply* reply, v1::Outcome outcome, const char* reason) {
@@ -121,6 +160,12 @@ class FakeRunner {
     if (Is("hang-prepare")) Hang();
     if (Is("oom")) return Fail(reply, v1::OUTCOME_OUT_OF_MEMORY, "DEVICE_MEMORY");
     if (Is("unsupported")) return Fail(reply, v1::OUTCOME_UNSUPPORTED, "NO_LAYOUT");
+    // As on a device in exclusive mode: one living process holds it.
+    if (name_.rfind("fake/exclusive", 0) == 0 && !HoldDevice(prepare.reference_dir())) {
+      return Fail(reply, v1::OUTCOME_INFRA, "DEVICE_IN_USE");
+    }
+    // Runners may be prepared at the same time.
+    if (Is("oom-if-shared")) WaitForOthers(prepare.reference_dir());
     // Another resident cell of the case has left its mark in the shared folder.
     const std::string mark = prepare.reference_dir() + "/resident-" + std::to_string(getpid());
     if (Is("oom-if-shared") && OthersIn(prepare.reference_dir())) {
@@ -139,11 +184,25 @@ class FakeRunner {
     prepared->set_estimate_seconds(estimate);
     prepared->set_mechanism("fake-clock");
     prepared->set_clock_quantum_seconds(1e-9);
+    prepared->set_launches_per_sample(1);
+    prepared->set_operand_sets(1);
     (*prepared->mutable_configuration())["tile"] = "64";
     (*prepared->mutable_settings())["threads"] = "2";
     rounds_ = 0;
     std::printf("prepared %s\n", Is("flood") ? "flood" : "");
     std::fflush(stdout);
+  }
+
+  static bool HoldDevice(const std::string& dir) {
+    // Until the process ends: the descriptor is never closed.
+    const int fd = open((dir + "/../device.lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+  }
+
+  static void WaitForOthers(const std::string& dir) {
+    for (int i = 0; i < 20 && !OthersIn(dir); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   }
 
   static bool OthersIn(const std::string& dir) {
@@ -209,10 +268,15 @@ class FakeRunner {
 
   void FillBurst(const v1::Burst& burst, v1::BurstDone* done) {
     const int samples = burst.samples();
+    if (options_.burst_seconds > 0) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(options_.burst_seconds));
+    }
     if (Is("slow")) std::this_thread::sleep_for(std::chrono::milliseconds(350));
     for (int i = 0; i < samples && !Is("empty"); ++i) done->add_device_seconds(Sample(i));
     done->set_discarded(Is("empty") ? samples : 0);
     done->set_seconds(1e-3 * samples);
+    done->set_duty_ratio(0.4);
+    if (Is("stolen") || (Is("stolen-at-first") && rounds_ < 3)) done->add_flags("STOLEN");
     ++rounds_;
   }
 
@@ -237,6 +301,7 @@ class FakeRunner {
   };
 
   const std::string kind_;
+  const Options options_;
   std::string name_;
   int rounds_ = 0;
   Mark resident_;
@@ -246,11 +311,15 @@ class FakeRunner {
 }  // namespace kbench
 
 int main(int argc, char** argv) {
-  std::string kind = "cpu";
+  kbench::FakeRunner::Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
+    const std::string value = i + 1 < argc ? argv[i + 1] : "";
     if (argument == "--mute") sleep(3600);
-    if (argument == "--kind" && i + 1 < argc) kind = argv[++i];
+    if (argument == "--kind") options.kind = value;
+    if (argument == "--calibration") options.calibration = value;
+    if (argument == "--burst-seconds") options.burst_seconds = std::atof(value.c_str());
+    if (argument == "--log") options.log = value;
   }
-  return kbench::FakeRunner(kind).Run();
+  return kbench::FakeRunner(options).Run();
 }

@@ -12,25 +12,12 @@
 
 #include "proto/support/channel.h"
 #include "tests/worker/daemon/fake_coordinator.h"
+#include "tests/worker/daemon/quiet_monitor.h"
 
 namespace kbench {
 namespace {
 
 using Messages = std::vector<v1::WorkerMessage>;
-
-class QuietMonitor final : public DeviceMonitor {
- public:
-  v1::Telemetry Now() override {
-    v1::Telemetry telemetry;
-    telemetry.set_temperature_celsius(40);
-    return telemetry;
-  }
-  void Begin() override {}
-  v1::Telemetry End() override { return {}; }
-  absl::Status Check() override { return check_; }
-  void SetOwnProcesses(const std::vector<int>&) override {}
-  absl::Status check_ = absl::OkStatus();
-};
 
 // Runs until it is released or cancelled.
 class ScriptedRunner final : public AttemptRunner {
@@ -97,6 +84,9 @@ class SessionTest : public testing::Test {
   void SetUp() override {
     dir_ = testing::TempDir() + "/session-" + std::to_string(getpid());
     std::filesystem::create_directories(dir_);
+    v1::Calibration calibration;
+    calibration.set_passed(true);
+    if (calibrated_) condition_.Set(calibration);
     coordinator_ = std::make_unique<FakeCoordinator>(dir_ + "/c.sock");
   }
   void TearDown() override {
@@ -117,7 +107,7 @@ class SessionTest : public testing::Test {
     options.hello.set_worker_id("host/cpu");
     options.first_retry_seconds = 0.02;
     options.last_retry_seconds = 0.1;
-    session_ = std::make_unique<Session>(options, attempts_.get(), &monitor_);
+    session_ = std::make_unique<Session>(options, attempts_.get(), &monitor_, &condition_);
     thread_ = std::thread([this] { status_ = session_->Run(); });
   }
   void EndWorker() {
@@ -149,6 +139,8 @@ class SessionTest : public testing::Test {
   std::string dir_;
   std::unique_ptr<FakeCoordinator> coordinator_;
   QuietMonitor monitor_;
+  bool calibrated_ = true;
+  DeviceCondition condition_;
   std::unique_ptr<Spool> spool_;
   std::unique_ptr<ScriptedRunner> runner_;
   std::unique_ptr<Attempts> attempts_;
@@ -336,6 +328,52 @@ TEST_F(SessionTest, AWedgedDeviceIsReportedUntilItRecovers) {
   EXPECT_TRUE(state("WEDGED"));
   monitor_.check_ = absl::OkStatus();
   EXPECT_TRUE(state("READY"));
+}
+
+class UncalibratedSessionTest : public SessionTest {
+ protected:
+  UncalibratedSessionTest() { calibrated_ = false; }
+  // The latest heartbeat in the state.
+  v1::Heartbeat WaitForState(const std::string& state) {
+    v1::Heartbeat found;
+    EXPECT_TRUE(coordinator_->WaitFor([&](const Messages& messages) {
+      for (const auto& message : messages) {
+        if (message.heartbeat().device_state() == state) found = message.heartbeat();
+      }
+      return found.device_state() == state;
+    })) << state;
+    return found;
+  }
+};
+
+TEST_F(UncalibratedSessionTest, ConnectsAtOnceAndSaysWhenItIsReady) {
+  StartWorker();
+  EXPECT_FALSE(WaitForState("CALIBRATING").has_calibration());
+  EXPECT_EQ(coordinator_->received()[0].hello().device().state(), "CALIBRATING");
+  v1::Calibration calibration;
+  calibration.set_passed(true);
+  calibration.set_flush_bytes(7);
+  condition_.Set(calibration);
+  EXPECT_EQ(WaitForState("READY").calibration().flush_bytes(), 7);
+  // A stream that broke hears of it in the next hello.
+  coordinator_->Stop();
+  coordinator_->Forget();
+  coordinator_->Start();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 2));
+  const auto messages = coordinator_->received();
+  EXPECT_EQ(messages[0].hello().device().state(), "READY");
+  EXPECT_EQ(messages[0].hello().device().calibration().flush_bytes(), 7);
+  EXPECT_FALSE(messages.back().heartbeat().has_calibration()) << "not again and again";
+}
+
+TEST_F(UncalibratedSessionTest, ADeviceThatFailedSaysWhy) {
+  StartWorker();
+  v1::Calibration calibration;
+  calibration.set_failed_step("flush");
+  calibration.set_message("a cold read was as fast as a hot one");
+  condition_.Set(calibration);
+  EXPECT_EQ(WaitForState("FAILED").device_message(),
+            "calibration failed at flush: a cold read was as fast as a hot one");
 }
 
 }  // namespace

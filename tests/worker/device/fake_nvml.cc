@@ -1,6 +1,8 @@
-// Exports the functions of NVML that the worker calls, for a machine with two GPUs. The environment
-// variable FAKE_NVML makes it ill: "hang" (the telemetry never answers), "lost" (the GPU fell off
-// the bus), "hot" (thermal slowdown), "noinit".
+// Exports the functions of NVML that the worker calls, for a machine with two GPUs and two MIG
+// slices on the first. The environment variable FAKE_NVML makes it ill: "hang" (the telemetry never
+// answers), "lost" (the GPU fell off the bus), "hot" (thermal slowdown), "noinit", "busy" (process
+// 200 computes), "olddriver" (no counters of single reasons, no utilisation by process), "brief" (a
+// thermal slowdown that only the counter shows). Counters move on with each reading.
 #include <nvml.h>
 #include <unistd.h>
 
@@ -19,7 +21,10 @@ bool Ill(const char* how) {
   return value != nullptr && std::strcmp(value, how) == 0;
 }
 long Index(nvmlDevice_t device) { return reinterpret_cast<long>(device) - 1; }
-const char* const kUuids[] = {"GPU-00000000-aaaa", "GPU-11111111-bbbb"};
+// Two boards, then two slices of the first.
+const char* const kUuids[] = {"GPU-00000000-aaaa", "GPU-11111111-bbbb", "MIG-22222222-cccc",
+                              "MIG-33333333-dddd"};
+nvmlDevice_t Handle(long index) { return reinterpret_cast<nvmlDevice_t>(index + 1); }
 
 }  // namespace
 
@@ -39,14 +44,33 @@ FAKE nvmlDeviceGetCount_v2(unsigned* count) {
 }
 FAKE nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
   if (index > 1) return NVML_ERROR_INVALID_ARGUMENT;
-  *device = reinterpret_cast<nvmlDevice_t>(static_cast<long>(index) + 1);
+  *device = Handle(index);
   return NVML_SUCCESS;
 }
 FAKE nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
-  for (unsigned i = 0; i < 2; ++i) {
-    if (std::strcmp(uuid, kUuids[i]) == 0) return nvmlDeviceGetHandleByIndex_v2(i, device);
+  for (long i = 0; i < 4; ++i) {
+    if (std::strcmp(uuid, kUuids[i]) != 0) continue;
+    *device = Handle(i);
+    return NVML_SUCCESS;
   }
   return NVML_ERROR_NOT_FOUND;
+}
+FAKE nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned* mig) {
+  *mig = Index(device) >= 2 ? 1 : 0;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t, nvmlDevice_t* board) {
+  *board = Handle(0);
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t, unsigned* count) {
+  *count = 7;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t, unsigned index, nvmlDevice_t* slice) {
+  if (index > 1) return NVML_ERROR_NOT_FOUND;
+  *slice = Handle(2 + index);
+  return NVML_SUCCESS;
 }
 FAKE nvmlDeviceGetName(nvmlDevice_t device, char* text, unsigned size) {
   std::snprintf(text, size, "%s", Index(device) == 0 ? "NVIDIA H200" : "NVIDIA Mystery 9000");
@@ -110,10 +134,46 @@ FAKE nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t, unsigned long long*
       Ill("hot") ? nvmlClocksThrottleReasonHwThermalSlowdown : nvmlClocksEventReasonSwPowerCap;
   return NVML_SUCCESS;
 }
-FAKE nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t, unsigned* count,
+FAKE nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
                                              nvmlProcessInfo_t* infos) {
+  // On the slices: one of ours on the first, a stranger's on the second.
+  if (Index(device) >= 2) {
+    *count = 1;
+    infos[0].pid = Index(device) == 2 ? 100 : 300;
+    return NVML_SUCCESS;
+  }
   *count = 2;
   infos[0].pid = 100;
   infos[1].pid = 200;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetProcessUtilization(nvmlDevice_t, nvmlProcessUtilizationSample_t* samples,
+                                     unsigned* count, unsigned long long) {
+  if (Ill("olddriver")) return NVML_ERROR_NOT_SUPPORTED;
+  if (!Ill("busy")) return NVML_ERROR_NOT_FOUND;
+  *count = 2;
+  samples[0] = {100, 0, 90, 0, 0, 0};
+  samples[1] = {200, 0, 37, 0, 0, 0};
+  return NVML_SUCCESS;
+}
+// Each reading: 30 ms under the power cap, 50 J, 1 error more.
+FAKE nvmlDeviceGetFieldValues(nvmlDevice_t, int count, nvmlFieldValue_t* fields) {
+  static unsigned long long reading = 0;
+  ++reading;
+  for (int i = 0; i < count; ++i) {
+    nvmlFieldValue_t& field = fields[i];
+    field.nvmlReturn = NVML_SUCCESS;
+    field.valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+    field.value.ullVal = 0;
+    const bool fine = field.fieldId >= NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN;
+    if (fine && Ill("olddriver")) field.nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+    if (field.fieldId == NVML_FI_DEV_PERF_POLICY_POWER) field.value.ullVal = reading * 30'000'000;
+    if (field.fieldId == NVML_FI_DEV_PERF_POLICY_THERMAL) field.value.ullVal = reading * 7'000'000;
+    if (field.fieldId == NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN && Ill("brief")) {
+      field.value.ullVal = reading * 20'000'000;
+    }
+    if (field.fieldId == NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION) field.value.ullVal = reading * 50000;
+    if (field.fieldId == NVML_FI_DEV_ECC_DBE_VOL_TOTAL) field.value.ullVal = reading;
+  }
   return NVML_SUCCESS;
 }

@@ -1,10 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "worker/device/device.h"
+#include "worker/device/process_owner.h"
 
 namespace kbench {
 namespace {
@@ -87,6 +91,83 @@ TEST_F(GpuDevice, TelemetryCountsForeignProcesses) {
   EXPECT_EQ(telemetry.foreign_processes(), 1);
   monitor.SetOwnProcesses({200});
   EXPECT_EQ(monitor.Now().foreign_processes(), 0) << "100 was ours; the driver forgets slowly";
+}
+
+TEST_F(GpuDevice, CountersTellThrottlingEnergyAndMemoryErrors) {
+  const auto opened = Open("0");
+  ASSERT_TRUE(opened.ok());
+  DeviceMonitor& monitor = *opened->monitor;
+  monitor.Begin();
+  std::this_thread::sleep_for(std::chrono::milliseconds(120));
+  const auto telemetry = monitor.End();
+  EXPECT_NEAR(telemetry.throttle_seconds().at("POWER_CAP"), 0.03, 1e-9);
+  EXPECT_EQ(telemetry.throttle_seconds().size(), 1u) << "reasons that took no time are left out";
+  EXPECT_NEAR(telemetry.energy_joules(), 50, 1e-9);
+  EXPECT_EQ(telemetry.ecc_errors(), 1);
+  EXPECT_EQ(telemetry.sm_clock_low_hertz(), 1980e6);
+  EXPECT_EQ(telemetry.sm_clock_high_hertz(), 1980e6);
+  monitor.Begin();
+  EXPECT_EQ(monitor.End().energy_joules(), 0) << "too short a window for the counter";
+}
+
+TEST_F(GpuDevice, AShortSlowdownThatNoSampleSawIsAReason) {
+  setenv("FAKE_NVML", "brief", 1);
+  const auto opened = Open("0");
+  ASSERT_TRUE(opened.ok());
+  opened->monitor->Begin();
+  const auto telemetry = opened->monitor->End();
+  EXPECT_THAT(telemetry.throttle_reasons(), ElementsAre("POWER_CAP", "HW_THERMAL"));
+  EXPECT_NEAR(telemetry.throttle_seconds().at("HW_THERMAL"), 0.02, 1e-9);
+}
+
+TEST_F(GpuDevice, AnOldDriverSaysLessAndNothingIsInvented) {
+  setenv("FAKE_NVML", "olddriver", 1);
+  const auto opened = Open("0");
+  ASSERT_TRUE(opened.ok());
+  DeviceMonitor& monitor = *opened->monitor;
+  monitor.SetOwnProcesses({100});
+  monitor.Begin();
+  const auto telemetry = monitor.End();
+  EXPECT_NEAR(telemetry.throttle_seconds().at("SW_THERMAL"), 0.007, 1e-9)
+      << "the counter of the whole thermal policy stands in";
+  EXPECT_EQ(telemetry.foreign_utilization(), -1);
+  ASSERT_EQ(monitor.Foreign().size(), 1u);
+  EXPECT_EQ(monitor.Foreign()[0].utilization, -1);
+}
+
+TEST_F(GpuDevice, ForeignWorkIsJudgedByItsUtilisation) {
+  const auto opened = Open("0");
+  ASSERT_TRUE(opened.ok());
+  DeviceMonitor& monitor = *opened->monitor;
+  monitor.SetOwnProcesses({100});
+  ASSERT_EQ(monitor.Foreign().size(), 1u);
+  EXPECT_EQ(monitor.Foreign()[0].utilization, 0) << "an idle notebook";
+  setenv("FAKE_NVML", "busy", 1);
+  const auto foreign = monitor.Foreign();
+  ASSERT_EQ(foreign.size(), 1u);
+  EXPECT_EQ(foreign[0].pid, 200);
+  EXPECT_NEAR(foreign[0].utilization, 0.37, 1e-9);
+  EXPECT_NEAR(monitor.Now().foreign_utilization(), 0.37, 1e-9) << "our own 90 % do not count";
+}
+
+TEST_F(GpuDevice, ASliceSeesItsOwnProcessesAndItsBusySiblings) {
+  const auto opened = Open("MIG-22222222-cccc");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(opened->facts.device.peak_flops().empty()) << "a share of the board is no datasheet";
+  DeviceMonitor& monitor = *opened->monitor;
+  monitor.SetOwnProcesses({100});
+  const auto telemetry = monitor.Now();
+  EXPECT_EQ(telemetry.foreign_processes(), 0);
+  EXPECT_EQ(telemetry.busy_mig_siblings(), 1);
+  EXPECT_EQ(Open("GPU-00000000-aaaa")->monitor->Now().busy_mig_siblings(), 0);
+}
+
+TEST(ProcessOwner, NamesUserAndCommand) {
+  const ProcessOwner owner = OwnerOf(getpid());
+  EXPECT_THAT(owner.command, HasSubstr("worker_device"));
+  EXPECT_FALSE(owner.user.empty());
+  EXPECT_TRUE(OwnerOf(0).user.empty());
+  EXPECT_TRUE(OwnerOf(getpid(), "/nonexistent").command.empty());
 }
 
 TEST_F(GpuDevice, ProcessIdsOfAnotherNamespaceAreCountedOnly) {

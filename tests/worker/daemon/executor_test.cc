@@ -1,0 +1,170 @@
+// CaseExecutor: the calibration at the start, canaries while idle, the gap between cases.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "proto/support/clock.h"
+#include "tests/worker/daemon/quiet_monitor.h"
+#include "worker/daemon/attempt_runner.h"
+#include "worker/daemon/attempts.h"
+
+namespace kbench {
+namespace {
+
+using testing::HasSubstr;
+
+class ExecutorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = testing::TempDir() + "/executor-" + std::to_string(getpid());
+    std::filesystem::create_directories(dir_ + "/scratch");
+    facts_.device.set_kind("cpu");
+    facts_.key = "cpu:0";
+  }
+  void TearDown() override {
+    executor_.reset();
+    pool_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  void Make(std::vector<std::string> args = {}) {
+    executor_.reset();
+    RunnerPool::Options options;
+    options.runners = {{KBENCH_FAKE_RUNNER, std::move(args), {}}};
+    options.device_kind = "cpu";
+    options.spares = 1;
+    options.refill_at_once = false;
+    auto pool = RunnerPool::Create(options);
+    ASSERT_TRUE(pool.ok()) << pool.status();
+    pool_ = *std::move(pool);
+    ExecutorOptions executor;
+    executor.context.pool = pool_.get();
+    executor.context.monitor = &monitor_;
+    executor.context.facts = &facts_;
+    executor.context.device_name = "cpu";
+    executor.context.scratch_dir = dir_ + "/scratch";
+    executor.condition = &condition_;
+    executor.store_path = dir_ + "/calibration.json";
+    executor.canaries = canaries_;
+    executor.idle_seconds = idle_seconds_;
+    executor_ = std::make_unique<CaseExecutor>(executor);
+  }
+  static v1::Assign Case(std::int64_t epoch, bool more) {
+    v1::Assign assign;
+    assign.mutable_id()->set_job("jobs/a");
+    assign.mutable_id()->set_epoch(epoch);
+    assign.mutable_case_()->set_kernel("matmul");
+    assign.mutable_case_()->set_dtype("fp32");
+    assign.mutable_case_()->set_size("64");
+    assign.add_implementations("fake/fast");
+    assign.set_more_of_job(more);
+    return assign;
+  }
+
+  std::string dir_;
+  QuietMonitor monitor_;
+  DeviceFacts facts_;
+  bool canaries_ = true;
+  double idle_seconds_ = 0.05;
+  DeviceCondition condition_;
+  std::unique_ptr<RunnerPool> pool_;
+  std::unique_ptr<CaseExecutor> executor_;
+  CancelToken cancel_;
+};
+
+TEST_F(ExecutorTest, CalibratesOnceADayAndTellsTheResults) {
+  EXPECT_EQ(condition_.Get().state, "CALIBRATING");
+  Make();
+  executor_->Begin(cancel_);
+  EXPECT_EQ(condition_.Get().state, "READY") << condition_.Get().message;
+  EXPECT_EQ(condition_.Get().calibration.canaries(), 0);
+  EXPECT_EQ(condition_.Get().calibration.between_session_ratio(), 0.003) << "the prior";
+  const auto outcome = executor_->Run(Case(1, true), cancel_, nullptr);
+  executor_->Settle();
+  ASSERT_EQ(outcome.result.results_size(), 1);
+  EXPECT_EQ(outcome.result.results(0).event_floor_seconds(), 1.28e-6);
+  EXPECT_EQ(outcome.result.results(0).null_kernel_seconds(), 3.3e-6);
+  EXPECT_EQ(outcome.result.gap_seconds(), 0) << "nothing went before it";
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto next = executor_->Run(Case(2, false), cancel_, nullptr);
+  executor_->Settle();
+  EXPECT_GT(next.result.gap_seconds(), 0.05);
+  EXPECT_LT(next.result.gap_seconds(), 5);
+  // A restart: a runner that cannot calibrate is not asked.
+  Make({"--calibration", "crash"});
+  executor_->Begin(cancel_);
+  EXPECT_EQ(condition_.Get().state, "READY");
+}
+
+TEST_F(ExecutorTest, ADeviceThatFailsSaysWhereAndIsAskedAgainLater) {
+  Make({"--calibration", "fail"});
+  executor_->Begin(cancel_);
+  EXPECT_EQ(condition_.Get().state, "FAILED");
+  EXPECT_EQ(condition_.Get().message,
+            "calibration failed at known-durations: a kernel of 5 us was measured as 9 us");
+  EXPECT_GT(executor_->IdleWorkIn(1000), 50) << "a minute later";
+  Make();  // a failed one is never reused
+  executor_->Begin(cancel_);
+  EXPECT_EQ(condition_.Get().state, "READY");
+}
+
+TEST_F(ExecutorTest, CanariesFlyWhileIdleAndSurviveARestart) {
+  Make();
+  executor_->Begin(cancel_);
+  EXPECT_GT(executor_->IdleWorkIn(0), 0) << "not at once";
+  for (int i = 1; i <= 5; ++i) {
+    EXPECT_EQ(executor_->IdleWorkIn(0.05), 0);
+    executor_->Idle(cancel_);
+    EXPECT_EQ(condition_.Get().calibration.canaries(), i);
+  }
+  EXPECT_LT(condition_.Get().calibration.between_session_ratio(), 1e-3)
+      << "the scripted times do not move";
+  EXPECT_NE(condition_.Get().calibration.between_session_ratio(), 0.003);
+  EXPECT_GT(executor_->IdleWorkIn(1e6), 3500) << "then one an hour";
+  Make();
+  executor_->Begin(cancel_);
+  EXPECT_EQ(condition_.Get().calibration.canaries(), 5);
+  EXPECT_GT(executor_->IdleWorkIn(1e6), 3500);
+}
+
+TEST_F(ExecutorTest, NoCanaryFliesWhereOthersComputeOrNobodyWantsThem) {
+  Make();
+  executor_->Begin(cancel_);
+  monitor_.foreign_ = {{77, "ann", "python", 0.5}};
+  executor_->Idle(cancel_);
+  EXPECT_EQ(condition_.Get().calibration.canaries(), 0);
+  canaries_ = false;
+  Make();
+  executor_->Begin(cancel_);
+  EXPECT_TRUE(std::isinf(executor_->IdleWorkIn(1e6)));
+}
+
+TEST_F(ExecutorTest, AnAssignmentEndsACanaryAtOnce) {
+  Make({"--burst-seconds", "0.4"});
+  auto spool = Spool::Open(dir_ + "/spool");
+  ASSERT_TRUE(spool.ok());
+  Attempts attempts(executor_.get(), spool->get());
+  // Calibrated after two slow bursts; then the canary's six begin.
+  while (condition_.Get().state != "READY") {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_FALSE(attempts.busy());
+  const double begin = SystemClock().SteadySeconds();
+  auto assign = Case(7, false);
+  assign.mutable_case_()->set_size("0");  // ends at once
+  attempts.Assign(assign);
+  while (attempts.busy()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_LT(SystemClock().SteadySeconds() - begin, 0.3) << "a canary's burst alone takes 0.4 s";
+  EXPECT_EQ(condition_.Get().calibration.canaries(), 0);
+}
+
+}  // namespace
+}  // namespace kbench

@@ -1,0 +1,87 @@
+#include "worker/daemon/quick_cell.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/catalog/catalog.h"
+#include "worker/stats/summary.h"
+
+namespace kbench {
+namespace {
+
+bool Offers(const RunnerPool& pool, const std::string& kernel, const std::string& name,
+            const std::string& dtype) {
+  const auto& all = pool.implementations();
+  return std::any_of(all.begin(), all.end(), [&](const v1::ImplementationInfo& info) {
+    const auto& dtypes = info.dtypes();
+    return info.kernel() == kernel && info.name() == name &&
+           std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
+  });
+}
+
+v1::RunnerRequest PrepareRequest(const QuickCell& cell) {
+  v1::RunnerRequest request;
+  v1::Prepare& prepare = *request.mutable_prepare();
+  prepare.mutable_case_()->set_kernel(cell.kernel);
+  prepare.mutable_case_()->set_dtype(cell.dtype);
+  prepare.mutable_case_()->set_shape(cell.shape);
+  prepare.mutable_case_()->set_mode("cold");
+  prepare.set_implementation(cell.implementation);
+  prepare.set_seed(1);
+  prepare.set_flush("clean");
+  prepare.set_flush_bytes(cell.flush_bytes);
+  prepare.set_reference_dir(cell.reference_dir);
+  prepare.set_launch_limit_seconds(cell.launch_limit_seconds);
+  return request;
+}
+
+}  // namespace
+
+std::optional<QuickCell> MakeQuickCell(const RunnerPool& pool, const std::string& kernel,
+                                       const std::string& dtype, const std::string& size) {
+  const auto problem = MakeProblem(kernel, dtype, size, "cold");
+  if (!problem.ok()) return std::nullopt;
+  const KernelEntry& entry = *FindKernel(kernel);
+  for (const std::string& name : entry.baselines) {
+    if (!Offers(pool, kernel, name, dtype)) continue;
+    QuickCell cell;
+    cell.kernel = kernel;
+    cell.dtype = dtype;
+    cell.shape = problem->shape.Canonical();
+    cell.implementation = name;
+    cell.flops = entry.flops(*problem);
+    return cell;
+  }
+  return std::nullopt;
+}
+
+Expected<std::vector<double>, RunnerError> RunQuickCell(RunnerProcess& runner,
+                                                        const QuickCell& cell,
+                                                        const CancelToken& cancel) {
+  const double watchdog = cell.watchdog_seconds;
+  auto prepared = runner.Call(PrepareRequest(cell), watchdog, "prepare", &cancel);
+  if (!prepared.ok()) return prepared.error();
+  v1::RunnerRequest warm;
+  warm.mutable_warm()->set_min_seconds(cell.warm_seconds / 2);
+  warm.mutable_warm()->set_max_seconds(cell.warm_seconds);
+  auto warmed = runner.Call(std::move(warm), watchdog, "warm", &cancel);
+  if (!warmed.ok()) return warmed.error();
+  std::vector<double> medians;
+  for (int i = 0; i < cell.bursts; ++i) {
+    v1::RunnerRequest request;
+    request.mutable_burst()->set_samples(cell.samples);
+    request.mutable_burst()->set_max_seconds(cell.burst_seconds);
+    auto reply = runner.Call(std::move(request), watchdog, "measure", &cancel);
+    if (!reply.ok()) return reply.error();
+    const auto& seconds = reply->burst().device_seconds();
+    if (seconds.empty()) continue;  // the host disturbed them all
+    medians.push_back(stats::Median(std::vector<double>(seconds.begin(), seconds.end())));
+  }
+  v1::RunnerRequest finish;
+  finish.mutable_finish();
+  auto finished = runner.Call(std::move(finish), watchdog, "finish", &cancel);
+  if (!finished.ok()) return finished.error();
+  return medians;
+}
+
+}  // namespace kbench
