@@ -21,10 +21,11 @@ std::string FamilyOf(const ImplementationInfo& implementation) {
   return implementation.name().substr(0, implementation.name().find('/'));
 }
 
-// The device's implementations that run the case, in its order.
+// The device's implementations that run the case, in its order; hidden ones are no one's choice.
 std::vector<const ImplementationInfo*> Able(const Device& device, const CaseSpec& spec) {
   std::vector<const ImplementationInfo*> able;
   for (const ImplementationInfo& implementation : device.implementations()) {
+    if (implementation.hidden()) continue;
     if (implementation.kernel() == spec.kernel() && HasDType(implementation, spec.dtype())) {
       able.push_back(&implementation);
     }
@@ -49,6 +50,7 @@ std::vector<std::string> Expand(const std::string& word, const Device& device,
   }
   if (!names.empty()) return names;
   for (const ImplementationInfo& implementation : all) {
+    if (implementation.hidden()) continue;
     if (FamilyOf(implementation) == word && implementation.kernel() == spec.kernel()) {
       AddOnce(names, implementation.name());
     }
@@ -123,11 +125,21 @@ std::vector<std::string> KnownImplementationWords(const std::vector<const Device
   std::set<std::string> words;
   for (const Device* device : devices) {
     for (const ImplementationInfo& implementation : device->implementations()) {
+      if (implementation.hidden()) continue;
       words.insert(implementation.name());
       words.insert(FamilyOf(implementation));
     }
   }
   return {words.begin(), words.end()};
+}
+
+bool IsHidden(const std::vector<const Device*>& devices, const std::string& name) {
+  return std::any_of(devices.begin(), devices.end(), [&](const Device* device) {
+    const auto& all = device->implementations();
+    return std::any_of(all.begin(), all.end(), [&](const ImplementationInfo& one) {
+      return one.hidden() && one.name() == name;
+    });
+  });
 }
 
 std::vector<std::string> DTypesOf(const std::vector<const Device*>& devices,

@@ -19,8 +19,8 @@ struct Selection {
 // Without names: every default choice with the dtype (every one with the dtype where there is no
 // default). "all": every one with the dtype. A family: its members with the dtype. A name or a
 // family that exists but lacks the kernel or the dtype stays: the worker answers UNSUPPORTED, no
-// row is dropped in silence. Empty when the device has nothing for the case and nothing was asked
-// for.
+// row is dropped in silence. A hidden implementation runs only by its exact name. Empty when the
+// device has nothing for the case and nothing was asked for.
 Selection SelectImplementations(const std::vector<std::string>& names,
                                 const kbench::v1::Device& device, const kbench::v1::CaseSpec& spec);
 
@@ -29,9 +29,11 @@ Selection SelectImplementations(const std::vector<std::string>& names,
 std::string NeedOf(const kbench::v1::CaseSpec& spec);
 std::set<std::string> CapabilitiesOf(const kbench::v1::Device& device);
 
-// Names and families that devices offer, for "did you mean".
+// Names and families that devices offer, for "did you mean"; not the hidden ones.
 std::vector<std::string> KnownImplementationWords(
     const std::vector<const kbench::v1::Device*>& devices);
+// Whether one of the devices has a hidden implementation of this exact name.
+bool IsHidden(const std::vector<const kbench::v1::Device*>& devices, const std::string& name);
 // The dtypes for which one of the devices has an implementation of the kernel, in catalog order.
 std::vector<std::string> DTypesOf(const std::vector<const kbench::v1::Device*>& devices,
                                   const std::string& kernel);

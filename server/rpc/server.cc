@@ -104,7 +104,7 @@ absl::Status ServerImpl::Start() {
 
 absl::Status ServerImpl::Listen() {
   jobs_ = std::make_unique<JobService>(*coordinator_);
-  results_ = std::make_unique<ResultService>(*store_);
+  results_ = std::make_unique<ResultService>(*store_, *coordinator_);
   devices_ = std::make_unique<DeviceService>(*coordinator_);
   workers_ = std::make_unique<WorkerService>(*coordinator_);
   grpc::ServerBuilder builder;

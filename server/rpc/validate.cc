@@ -73,7 +73,8 @@ absl::Status CheckImplementations(const JobSpec& spec, const std::vector<const D
     if (word.empty()) {
       return FieldError(field, "UNKNOWN_IMPLEMENTATION", "an implementation needs a name");
     }
-    const bool found = std::find(known.begin(), known.end(), word) != known.end();
+    const bool found =
+        std::find(known.begin(), known.end(), word) != known.end() || IsHidden(devices, word);
     if (devices.empty() || word == "all" || found) continue;
     const std::string nearest = Join(NearestWords(word, known));
     return FieldError(
@@ -166,6 +167,7 @@ absl::Status CheckSizes(const SubmitJobRequest& request) {
   KB_RETURN_IF_ERROR(CheckLength("owner", request.owner().size()));
   KB_RETURN_IF_ERROR(CheckLength("spec.device", spec.device().size()));
   KB_RETURN_IF_ERROR(CheckLength("spec.policy.flush", spec.policy().flush().size()));
+  KB_RETURN_IF_ERROR(CheckLength("spec.policy.if_busy", spec.policy().if_busy().size()));
   for (int i = 0; i < spec.cases_size() && i < kMostCases; ++i) {
     const CaseSpec& item = spec.cases(i);
     KB_RETURN_IF_ERROR(CheckLength(CaseField(i, "kernel"), item.kernel().size()));
@@ -236,6 +238,15 @@ absl::Status CheckPolicy(const kbench::v1::MeasurementPolicy& policy) {
                       "a flush is clean, dirty or none, not " + flush,
                       Join(NearestWords(flush, {"clean", "dirty", "none"})));
   }
+  const std::string& if_busy = policy.if_busy();
+  if (!if_busy.empty() && if_busy != "wait" && if_busy != "run" && if_busy != "fail") {
+    return FieldError("spec.policy.if_busy", "UNKNOWN_IF_BUSY",
+                      "what to do when others use the device is wait (for at most 10 minutes), run "
+                      "or fail, not " +
+                          if_busy,
+                      Join(NearestWords(if_busy, {"wait", "run", "fail"})));
+  }
+  KB_RETURN_IF_ERROR(CheckMargin("spec.policy.margin_ratio", policy.margin_ratio()));
   if (policy.has_case_budget()) {
     KB_RETURN_IF_ERROR(CheckDuration("spec.policy.case_budget", policy.case_budget()));
     const double budget = ToSeconds(policy.case_budget());
@@ -309,6 +320,12 @@ absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
   }
   KB_RETURN_IF_ERROR(CheckImplementations(spec, all));
   return spec;
+}
+
+absl::Status CheckMargin(const std::string& field, double margin_ratio) {
+  if (margin_ratio == 0 || (margin_ratio >= 0.001 && margin_ratio <= 0.5)) return absl::OkStatus();
+  return FieldError(field, "OUT_OF_RANGE",
+                    fmt::format("a margin is 0.001 to 0.5 (0: 0.01), not {}", margin_ratio));
 }
 
 absl::Status CheckStateFilter(int state) {

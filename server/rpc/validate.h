@@ -29,6 +29,9 @@ absl::StatusOr<kbench::v1::JobSpec> ValidateSubmit(const kbench::v1::SubmitJobRe
 absl::Status FieldError(const std::string& field, const std::string& reason,
                         const std::string& message, const std::string& nearest = "");
 
+// The practical margin of comparisons: 0 (the default, 0.01) or 0.001 to 0.5.
+absl::Status CheckMargin(const std::string& field, double margin_ratio);
+
 // OK for a state of a job, or none (any).
 absl::Status CheckStateFilter(int state);
 

@@ -4,8 +4,12 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "kernels/catalog/catalog.h"
 #include "worker/daemon/case_driver.h"
+#include "worker/experiment/compare.h"
+#include "worker/experiment/regime.h"
 #include "worker/experiment/verdict.h"
+#include "worker/stats/comparison.h"
 
 namespace kbench {
 namespace {
@@ -54,6 +58,20 @@ std::string SamplesJson(const Cell& cell) {
                    JsonNumbers(round.device_seconds), JsonNumbers(round.submit_seconds));
   }
   return text + "\n]}\n";
+}
+
+// `work` with the roofs that the device's calibration measured.
+experiment::Work WithRoofs(experiment::Work work, const v1::CaseSpec& spec,
+                           const v1::Calibration& calibration) {
+  const auto problem = MakeProblem(spec.kernel(), spec.dtype(), spec.shape(), spec.mode());
+  if (!problem.ok()) return work;  // cannot be: the case was resolved from it
+  double read = 0;
+  double written = 0;
+  for (const OperandSpec& operand : FindKernel(spec.kernel())->operands(*problem)) {
+    (operand.output ? written : read) += static_cast<double>(operand.bytes());
+  }
+  experiment::AddRoofs(calibration, spec.dtype(), read, written, &work);
+  return work;
 }
 
 void AddArtifact(const std::string& name, const std::string& media_type, std::string content,
@@ -163,16 +181,27 @@ v1::Result CaseDriver::MakeResult(const Cell& cell) const {
 
 void CaseDriver::FillMeasured(const Cell& cell, v1::Result* result) const {
   using namespace experiment;  // NOLINT: six names of one library
-  const v1::TimeDistribution time = DeviceTime(cell.record);
+  const v1::Calibration& calibration = context_.facts->device.calibration();
+  const v1::TimeDistribution time = DeviceTime(
+      cell.record,
+      stats::BetweenSessionRatio(calibration.between_session_ratio(), calibration.canaries()));
   *result->mutable_device_time() = time;
   if (const auto submit = SubmitTime(cell.record); submit.samples() > 0) {
     *result->mutable_host_submit_time() = submit;
   }
   result->set_end_to_end_seconds(cell.end_to_end_seconds);
   result->set_device_cycles(DeviceCycles(cell.record, time.median()));
-  *result->mutable_throughput() = Rates(work_, time.median());
-  result->set_regime(
-      Regime(work_, result->throughput(), time.median(), result->host_submit_time().median()));
+  const Work work = WithRoofs(work_, assign_.case_(), calibration);
+  *result->mutable_throughput() = Rates(work, time.median());
+  // Calibrated as one launch between events, which launches of a graph or back to back are not.
+  const bool alone = assign_.case_().mode() == "cold" || assign_.case_().mode() == "hot";
+  const Regime regime =
+      RegimeOf(work, result->throughput(),
+               {.device_seconds = time.median(),
+                .submit_seconds = result->host_submit_time().median(),
+                .null_kernel_seconds = alone ? calibration.null_kernel_seconds() : 0});
+  result->set_regime(regime.name);
+  result->set_regime_reason(regime.reason);
   *result->mutable_telemetry() = cell.telemetry.Mean();
 
   VerdictInput input;
@@ -193,7 +222,8 @@ void CaseDriver::FillMeasured(const Cell& cell, v1::Result* result) const {
 
   for (const auto& other : cells_) {
     if (other->baseline && other.get() != &cell && other->state == Cell::State::kMeasured) {
-      Compare(other->name, other->record, cell.record, result->mutable_comparison());
+      Compare(other->name, other->record, cell.record, policy_.margin_ratio(),
+              result->mutable_comparison());
     }
   }
   if (result->comparison().baseline().empty()) result->clear_comparison();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "worker/stats/comparison.h"
 #include "worker/stats/summary.h"
 
 namespace kbench::experiment {
@@ -43,6 +44,12 @@ int CellRecord::DiscardedSamples() const {
   int discarded = 0;
   for (const RoundRecord& round : rounds) discarded += round.discarded_samples;
   return discarded;
+}
+
+double CellRecord::Lag1Correlation() const {
+  std::vector<std::vector<double>> samples;
+  for (const RoundRecord& round : rounds) samples.push_back(round.device_seconds);
+  return stats::Lag1Correlation(samples);
 }
 
 double CellRecord::FlagShare(const std::string& flag) const {

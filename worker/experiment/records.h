@@ -31,6 +31,8 @@ struct CellRecord {
   std::vector<double> Samples() const;
   std::vector<double> SubmitSamples() const;
   int DiscardedSamples() const;
+  // Of neighbouring samples within rounds, -1 to 1; 0 when there are too few.
+  double Lag1Correlation() const;
   // Share of the rounds that carry the flag.
   double FlagShare(const std::string& flag) const;
 };

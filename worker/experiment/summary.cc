@@ -1,6 +1,5 @@
 #include "worker/experiment/summary.h"
 
-#include <map>
 #include <vector>
 
 #include "worker/experiment/stop_rule.h"
@@ -11,9 +10,8 @@ namespace kbench::experiment {
 namespace {
 
 constexpr std::size_t kMinSamplesForP99 = 200;
-// FLOP per byte. Every processor of the last decade balances somewhere between these two.
-constexpr double kSurelyMemoryBound = 4;
-constexpr double kSurelyComputeBound = 64;
+constexpr double kMostlyRead = 0.25;  // share of writes in the traffic
+constexpr double kMostlyWritten = 0.75;
 
 v1::TimeDistribution Distribution(const std::vector<double>& samples,
                                   const std::vector<double>& medians) {
@@ -43,8 +41,20 @@ v1::TimeDistribution Distribution(const std::vector<double>& samples,
 
 }  // namespace
 
-v1::TimeDistribution DeviceTime(const CellRecord& record) {
+v1::TimeDistribution DeviceTime(const CellRecord& record, double between_session_ratio) {
   v1::TimeDistribution time = Distribution(record.Samples(), record.Medians());
+  time.set_lag1_correlation(record.Lag1Correlation());
+  if (time.high() > 0) {
+    const auto history = stats::Widened({time.median(), time.low(), time.high()},
+                                        between_session_ratio, kConfidence);
+    time.set_history_low(history.low);
+    time.set_history_high(history.high);
+  }
+  for (const RoundRecord& round : record.rounds) {
+    time.add_round_medians(round.median);
+    time.add_round_numbers(round.round);
+    time.add_round_clocks(round.clock_hertz);
+  }
   time.set_discarded_samples(record.DiscardedSamples());
   time.set_discarded_rounds(record.discarded_rounds);
   return time;
@@ -58,6 +68,24 @@ v1::TimeDistribution SubmitTime(const CellRecord& record) {
   return Distribution(record.SubmitSamples(), medians);
 }
 
+void AddRoofs(const v1::Calibration& calibration, const std::string& dtype, double read_bytes,
+              double written_bytes, Work* work) {
+  const auto flops = calibration.matmul_flops().find(dtype);
+  if (flops != calibration.matmul_flops().end()) work->roof_flops = flops->second;
+  const double total = read_bytes + written_bytes;
+  if (total <= 0) return;
+  if (written_bytes < kMostlyRead * total) {
+    work->traffic = "read";
+    work->roof_bandwidth = calibration.read_bandwidth();
+  } else if (written_bytes > kMostlyWritten * total) {
+    work->traffic = "write";
+    work->roof_bandwidth = calibration.write_bandwidth();
+  } else {
+    work->traffic = "copy";
+    work->roof_bandwidth = calibration.copy_bandwidth();
+  }
+}
+
 v1::Throughput Rates(const Work& work, double seconds) {
   v1::Throughput rates;
   rates.set_flops(work.flops);
@@ -69,44 +97,11 @@ v1::Throughput Rates(const Work& work, double seconds) {
   if (work.peak_bandwidth > 0) {
     rates.set_peak_bandwidth_ratio(rates.bytes_per_second() / work.peak_bandwidth);
   }
+  if (work.roof_flops > 0) rates.set_roof_flops_ratio(rates.flops_per_second() / work.roof_flops);
+  if (work.roof_bandwidth > 0) {
+    rates.set_roof_bandwidth_ratio(rates.bytes_per_second() / work.roof_bandwidth);
+  }
   return rates;
-}
-
-std::string Regime(const Work& work, const v1::Throughput& rates, double device_seconds,
-                   double submit_seconds) {
-  if (device_seconds <= 0) return "";
-  if (submit_seconds > device_seconds) return "launch-bound";
-  if (work.flops <= 0 && work.bytes <= 0) return "launch-bound";
-  if (work.peak_flops > 0 && work.peak_bandwidth > 0) {
-    return rates.peak_flops_ratio() > rates.peak_bandwidth_ratio() ? "compute-bound"
-                                                                   : "memory-bound";
-  }
-  if (work.bytes <= 0) return "compute-bound";
-  const double intensity = work.flops / work.bytes;
-  if (intensity < kSurelyMemoryBound) return "memory-bound";
-  if (intensity > kSurelyComputeBound) return "compute-bound";
-  return "";
-}
-
-bool Compare(const std::string& baseline_name, const CellRecord& baseline, const CellRecord& own,
-             v1::BaselineComparison* comparison) {
-  std::map<int, double> baseline_rounds;
-  for (const RoundRecord& round : baseline.rounds) baseline_rounds[round.round] = round.median;
-  std::vector<double> baseline_medians;
-  std::vector<double> own_medians;
-  for (const RoundRecord& round : own.rounds) {
-    const auto pair = baseline_rounds.find(round.round);
-    if (pair == baseline_rounds.end()) continue;
-    baseline_medians.push_back(pair->second);
-    own_medians.push_back(round.median);
-  }
-  const auto ratio = stats::PairedRatio(baseline_medians, own_medians, 1 - kConfidence);
-  if (!ratio) return false;
-  comparison->set_baseline(baseline_name);
-  comparison->set_speedup(ratio->centre);
-  comparison->set_low(ratio->low);
-  comparison->set_high(ratio->high);
-  return true;
 }
 
 double DeviceCycles(const CellRecord& record, double median_seconds) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "worker/experiment/signs.h"
 #include "worker/stats/summary.h"
@@ -12,14 +13,35 @@ namespace {
 // Boost clocks lie above the ones datasheets compute with (H200: 1980 against 1830 MHz).
 constexpr double kImpossibleFlops = 1.12;
 constexpr double kImpossibleBandwidth = 1.05;
+// A roof was measured on this device, in bursts as cold samples are taken.
+constexpr double kImpossibleRoof = 1.05;
 constexpr double kTolerableFlagShare = 0.25;
 constexpr double kTolerableDiscardShare = 0.10;
 constexpr double kTolerableSteal = 0.05;
+// Neighbouring samples that resemble each other this much say that something slow goes on (clocks,
+// a cache that fills): harmless to the interval, which rests on rounds, and worth knowing.
+constexpr double kAutocorrelated = 0.5;
+// Share of the device's time that others may compute. An idle notebook holds memory and takes none.
+constexpr double kTolerableForeign = 0.01;
 
 std::string Format(const char* format, double a, double b = 0, double c = 0) {
   char text[256];
   std::snprintf(text, sizeof(text), format, a, b, c);
   return text;
+}
+
+bool IsHeat(const std::string& reason) {
+  return reason == "HW_THERMAL" || reason == "SW_THERMAL" || reason == "POWER_BRAKE";
+}
+
+// By the sampled bits and by the driver's counters: a bit misses what is short.
+std::set<std::string> ThrottleReasons(const v1::Telemetry& telemetry) {
+  std::set<std::string> reasons(telemetry.throttle_reasons().begin(),
+                                telemetry.throttle_reasons().end());
+  for (const auto& [reason, seconds] : telemetry.throttle_seconds()) {
+    if (seconds > 0) reasons.insert(reason);
+  }
+  return reasons;
 }
 
 class Judging {
@@ -54,15 +76,31 @@ class Judging {
 
   void CheckRates() {
     const v1::Throughput& rates = input_.rates;
-    if (rates.peak_flops_ratio() > kImpossibleFlops) {
+    if (input_.cold && rates.roof_flops_ratio() > kImpossibleRoof) {
+      Add(v1::VERDICT_INVALID, "FASTER_THAN_ROOF",
+          Format("%.0f %% of the best arithmetic rate measured on this device is impossible",
+                 100 * rates.roof_flops_ratio()));
+    } else if (rates.peak_flops_ratio() > kImpossibleFlops) {
       Add(v1::VERDICT_INVALID, "FASTER_THAN_PEAK",
           Format("%.0f %% of the device's peak arithmetic rate is impossible",
                  100 * rates.peak_flops_ratio()));
     }
-    // Results may stay in the cache, so only traffic well beyond it must come from memory.
-    const bool beyond_cache =
-        input_.l2_bytes > 0 && rates.bytes() > 4.0 * static_cast<double>(input_.l2_bytes);
-    if (input_.cold && beyond_cache && rates.peak_bandwidth_ratio() > kImpossibleBandwidth) {
+    if (input_.cold && input_.l2_bytes > 0 && rates.bytes() > 0) CheckBandwidth();
+  }
+
+  // Inputs come from memory, but a cache's worth of results may stay in it: only traffic beyond it
+  // counts, against a measured roof exactly, against a datasheet's only when it is well beyond.
+  void CheckBandwidth() {
+    const v1::Throughput& rates = input_.rates;
+    const double l2 = static_cast<double>(input_.l2_bytes);
+    const double beyond = std::max(0.0, rates.bytes() - l2) / rates.bytes();
+    if (rates.roof_bandwidth_ratio() > 0) {
+      if (beyond * rates.roof_bandwidth_ratio() <= kImpossibleRoof) return;
+      Add(v1::VERDICT_INVALID, "FASTER_THAN_ROOF",
+          Format("what does not fit the cache alone needs %.0f %% of the memory bandwidth measured "
+                 "on this device, which is impossible",
+                 100 * beyond * rates.roof_bandwidth_ratio()));
+    } else if (rates.bytes() > 4 * l2 && rates.peak_bandwidth_ratio() > kImpossibleBandwidth) {
       Add(v1::VERDICT_INVALID, "FASTER_THAN_PEAK",
           Format("%.0f %% of the device's peak memory bandwidth is impossible",
                  100 * rates.peak_bandwidth_ratio()));
@@ -101,6 +139,7 @@ class Judging {
       Suspect("NOISY", Format("the middle half of the samples spreads over %.0f %% of the median",
                               100 * iqr));
     }
+    if (record_.Lag1Correlation() > kAutocorrelated) Inform("AUTOCORRELATED");
   }
 
   void CheckDisturbances() {
@@ -130,8 +169,14 @@ class Judging {
   }
 
   void CheckDevice() {
-    for (const std::string& reason : input_.telemetry.throttle_reasons()) {
-      if (reason == "HW_THERMAL" || reason == "SW_THERMAL" || reason == "POWER_BRAKE") {
+    const v1::Telemetry& telemetry = input_.telemetry;
+    if (telemetry.ecc_errors() > 0) {
+      Add(v1::VERDICT_INVALID, "ECC_ERROR",
+          Format("the device's memory reported %.0f error(s) that could not be corrected",
+                 static_cast<double>(telemetry.ecc_errors())));
+    }
+    for (const std::string& reason : ThrottleReasons(telemetry)) {
+      if (IsHeat(reason)) {
         Suspect("THROTTLED_" + reason, "the device lowered its clock (" + reason + ")");
       } else if (reason == "POWER_CAP") {
         // The normal state of a large matmul: the number is true, and says what it is.
@@ -141,9 +186,28 @@ class Judging {
     if (input_.rounds_lost_to_heat && !HasThrottled()) {
       Suspect("THROTTLED_ROUNDS", "rounds were thrown away because the device was throttled");
     }
-    if (input_.telemetry.foreign_processes() > 0) {
-      Suspect("FOREIGN_PROCESS", Format("%.0f other process(es) computed on the device",
-                                        input_.telemetry.foreign_processes()));
+    CheckOthers();
+  }
+
+  // Others are judged by what they computed, not by being there.
+  void CheckOthers() {
+    const v1::Telemetry& telemetry = input_.telemetry;
+    const int processes = telemetry.foreign_processes();
+    const double utilization = telemetry.foreign_utilization();
+    if (utilization >= kTolerableForeign) {
+      Suspect("FOREIGN_PROCESS",
+              Format("others computed on the device for %.0f %% of the time", 100 * utilization));
+    } else if (processes > 0 && utilization < 0) {
+      Suspect("FOREIGN_PROCESS",
+              Format("%.0f other process(es) had the device open, and the driver does not say "
+                     "whether they computed",
+                     processes));
+    } else if (processes > 0) {
+      Inform("FOREIGN_IDLE");
+    }
+    if (telemetry.busy_mig_siblings() > 0) {
+      Suspect("MIG_SIBLINGS", Format("%.0f other slice(s) of the same card were in use",
+                                     telemetry.busy_mig_siblings()));
     }
   }
 
@@ -164,12 +228,9 @@ Judgement Judge(const CellRecord& record, const VerdictInput& input) {
 }
 
 RoundFate FateOfRound(const v1::Telemetry& telemetry) {
-  for (const std::string& reason : telemetry.throttle_reasons()) {
-    if (reason == "HW_THERMAL" || reason == "SW_THERMAL" || reason == "POWER_BRAKE") {
-      return RoundFate::kDiscard;
-    }
-  }
-  return RoundFate::kKeep;
+  const std::set<std::string> reasons = ThrottleReasons(telemetry);
+  return std::any_of(reasons.begin(), reasons.end(), IsHeat) ? RoundFate::kDiscard
+                                                             : RoundFate::kKeep;
 }
 
 }  // namespace kbench::experiment

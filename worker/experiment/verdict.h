@@ -27,8 +27,8 @@ struct VerdictInput {
 
 struct Judgement {
   v1::Verdict verdict = v1::VERDICT_VALID;
-  // UPPER_SNAKE. Some (POWER_LIMITED, RESOLUTION_LIMITED, GROUPED) inform and leave the number
-  // VALID.
+  // UPPER_SNAKE. Some (POWER_LIMITED, RESOLUTION_LIMITED, GROUPED, AUTOCORRELATED, FOREIGN_IDLE)
+  // inform and leave the number VALID.
   std::vector<std::string> reasons;
   // For a person: why the number is not VALID; empty when it is.
   std::string explanation;
@@ -36,7 +36,8 @@ struct Judgement {
 
 Judgement Judge(const CellRecord& record, const VerdictInput& input);
 
-// What a throttle reason of the device means for a round.
+// What a throttle reason of the device means for a round, whether a sampled bit or a counter shows
+// it.
 enum class RoundFate { kKeep, kDiscard };
 RoundFate FateOfRound(const v1::Telemetry& telemetry);
 

@@ -11,22 +11,6 @@
 namespace kbench::stats {
 namespace {
 
-std::vector<double> Ranks(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> ranks(values.size());
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin + 1;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    const double mean_rank = static_cast<double>(begin + end - 1) / 2;
-    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = mean_rank;
-    begin = end;
-  }
-  return ranks;
-}
-
 double Pearson(std::span<const double> x, std::span<const double> y) {
   const double mean_x = Mean(x);
   const double mean_y = Mean(y);
@@ -44,10 +28,26 @@ double Pearson(std::span<const double> x, std::span<const double> y) {
 
 }  // namespace
 
+std::vector<double> MeanRanks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    const double mean_rank = static_cast<double>(begin + end + 1) / 2;
+    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = mean_rank;
+    begin = end;
+  }
+  return ranks;
+}
+
 double Spearman(std::span<const double> x, std::span<const double> y) {
   const std::size_t n = std::min(x.size(), y.size());
   if (n < 3) return 0;
-  return Pearson(Ranks(x.first(n)), Ranks(y.first(n)));
+  return Pearson(MeanRanks(x.first(n)), MeanRanks(y.first(n)));
 }
 
 double SpearmanWithIndex(std::span<const double> series) {

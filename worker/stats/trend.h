@@ -2,8 +2,12 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 namespace kbench::stats {
+
+// Ranks from 1; ties get their mean rank.
+std::vector<double> MeanRanks(std::span<const double> values);
 
 // Spearman's rank correlation of a series with its own index (ties get their mean rank), -1 to 1; 0
 // for fewer than three values or a constant series.

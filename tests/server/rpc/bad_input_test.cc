@@ -76,6 +76,21 @@ const BadRequest kBadRequests[] = {
      kInvalid, "OUT_OF_RANGE", "spec.policy.target_ratio", "nan"},
     {"flush", [](auto& r) { r.mutable_spec()->mutable_policy()->set_flush("cleen"); }, kInvalid,
      "UNKNOWN_FLUSH", "spec.policy.flush", "clean"},
+    {"what to do when busy",
+     [](auto& r) { r.mutable_spec()->mutable_policy()->set_if_busy("waite"); }, kInvalid,
+     "UNKNOWN_IF_BUSY", "spec.policy.if_busy",
+     "wait (for at most 10 minutes), run or fail, not waite"},
+    {"a long if_busy",
+     [](auto& r) { r.mutable_spec()->mutable_policy()->set_if_busy(std::string(300, 'w')); },
+     kInvalid, "TOO_LONG", "spec.policy.if_busy", "300 bytes, at most 256"},
+    {"margin", [](auto& r) { r.mutable_spec()->mutable_policy()->set_margin_ratio(0.0001); },
+     kInvalid, "OUT_OF_RANGE", "spec.policy.margin_ratio", "0.001 to 0.5 (0: 0.01), not 0.0001"},
+    {"NaN margin",
+     [](auto& r) {
+       r.mutable_spec()->mutable_policy()->set_margin_ratio(
+           std::numeric_limits<double>::quiet_NaN());
+     },
+     kInvalid, "OUT_OF_RANGE", "spec.policy.margin_ratio", "nan"},
     {"budget",
      [](auto& r) { r.mutable_spec()->mutable_policy()->mutable_case_budget()->set_seconds(7200); },
      kInvalid, "OUT_OF_RANGE", "spec.policy.case_budget", "7200"},

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <ostream>
 
@@ -79,7 +80,7 @@ const std::vector<Row> kTable = {
        for (RoundRecord& round : record.rounds) {
          for (std::size_t i = 0; i < round.device_seconds.size(); ++i) {
            round.device_seconds[i] =
-               1e-3 * (1 + 0.05 * static_cast<double>(i) + 0.004 * round.round);
+               1e-3 * (1 + 0.05 * static_cast<double>(i * 3 % 10) + 0.004 * round.round);
          }
        }
      }},
@@ -90,7 +91,7 @@ const std::vector<Row> kTable = {
     {"BIMODAL", v1::VERDICT_SUSPECT,
      [](CellRecord& record, VerdictInput&) {
        for (RoundRecord& round : record.rounds) {
-         for (std::size_t i = 0; i < 2; ++i) round.device_seconds[i] *= 1.2;
+         for (const std::size_t i : {2u, 7u}) round.device_seconds[i] *= 1.2;
        }
      }},
     {"HOST_STALL", v1::VERDICT_SUSPECT,
@@ -114,8 +115,47 @@ const std::vector<Row> kTable = {
      [](CellRecord&, VerdictInput& in) { in.rounds_lost_to_heat = true; }},
     {"POWER_LIMITED", v1::VERDICT_VALID,
      [](CellRecord&, VerdictInput& in) { in.telemetry.add_throttle_reasons("POWER_CAP"); }},
+    {"THROTTLED_SW_THERMAL", v1::VERDICT_SUSPECT,
+     [](CellRecord&, VerdictInput& in) {
+       (*in.telemetry.mutable_throttle_seconds())["SW_THERMAL"] = 0.004;
+     }},
+    {"POWER_LIMITED", v1::VERDICT_VALID,
+     [](CellRecord&, VerdictInput& in) {
+       in.telemetry.add_throttle_reasons("POWER_CAP");
+       (*in.telemetry.mutable_throttle_seconds())["POWER_CAP"] = 0.2;
+       (*in.telemetry.mutable_throttle_seconds())["HW_THERMAL"] = 0;
+     }},
+    {"FOREIGN_IDLE", v1::VERDICT_VALID,
+     [](CellRecord&, VerdictInput& in) {
+       in.telemetry.set_foreign_processes(1);
+       in.telemetry.set_foreign_utilization(0.009);
+     }},
     {"FOREIGN_PROCESS", v1::VERDICT_SUSPECT,
-     [](CellRecord&, VerdictInput& in) { in.telemetry.set_foreign_processes(1); }},
+     [](CellRecord&, VerdictInput& in) {
+       in.telemetry.set_foreign_processes(1);
+       in.telemetry.set_foreign_utilization(0.01);
+     }},
+    {"FOREIGN_PROCESS", v1::VERDICT_SUSPECT,  // gone before it was listed
+     [](CellRecord&, VerdictInput& in) { in.telemetry.set_foreign_utilization(0.3); }},
+    {"FOREIGN_PROCESS", v1::VERDICT_SUSPECT,
+     [](CellRecord&, VerdictInput& in) {
+       in.telemetry.set_foreign_processes(1);
+       in.telemetry.set_foreign_utilization(-1);
+     }},
+    {"MIG_SIBLINGS", v1::VERDICT_SUSPECT,
+     [](CellRecord&, VerdictInput& in) { in.telemetry.set_busy_mig_siblings(2); }},
+    {"ECC_ERROR", v1::VERDICT_INVALID,
+     [](CellRecord&, VerdictInput& in) { in.telemetry.set_ecc_errors(1); }},
+    {"FASTER_THAN_ROOF", v1::VERDICT_INVALID,
+     [](CellRecord&, VerdictInput& in) { in.rates.set_roof_flops_ratio(1.06); }},
+    {"FASTER_THAN_ROOF", v1::VERDICT_INVALID,
+     [](CellRecord&, VerdictInput& in) { in.rates.set_roof_bandwidth_ratio(1.2); }},
+    {"AUTOCORRELATED", v1::VERDICT_VALID,
+     [](CellRecord& record, VerdictInput&) {
+       for (RoundRecord& round : record.rounds) {
+         std::sort(round.device_seconds.begin(), round.device_seconds.end());
+       }
+     }},
     {"FASTER_THAN_PEAK", v1::VERDICT_INVALID,
      [](CellRecord&, VerdictInput& in) { in.rates.set_peak_flops_ratio(1.3); }},
     {"FASTER_THAN_PEAK", v1::VERDICT_INVALID,
@@ -136,6 +176,30 @@ TEST(Verdict, TrafficThatFitsTheCacheMayExceedMemoryBandwidth) {
   EXPECT_EQ(Judge(Steady(8), input).verdict, v1::VERDICT_VALID);
 }
 
+TEST(Verdict, OnlyTrafficBeyondTheCacheCountsAgainstARoof) {
+  VerdictInput input = Converged();
+  input.rates.set_roof_bandwidth_ratio(1.3);
+  input.rates.set_bytes(4.0 * (50 << 20));  // three quarters of it lie beyond: 0.975 of the roof
+  EXPECT_EQ(Judge(Steady(8), input).verdict, v1::VERDICT_VALID);
+  input.rates.set_bytes(8.0 * (50 << 20));  // 1.1375
+  EXPECT_EQ(Judge(Steady(8), input).verdict, v1::VERDICT_INVALID);
+  input.cold = false;
+  EXPECT_EQ(Judge(Steady(8), input).verdict, v1::VERDICT_VALID);
+}
+
+TEST(Verdict, AMeasuredRoofOutranksTheDatasheetsBandwidth) {
+  VerdictInput input = Converged();
+  input.rates.set_peak_bandwidth_ratio(1.1);  // a card better than its datasheet
+  input.rates.set_roof_bandwidth_ratio(0.99);
+  EXPECT_EQ(Judge(Steady(8), input).verdict, v1::VERDICT_VALID);
+}
+
+TEST(Verdict, AnEmptyDeviceIsNotSuspectWhereUtilisationIsUnknown) {
+  VerdictInput input = Converged();
+  input.telemetry.set_foreign_utilization(-1);
+  EXPECT_THAT(Judge(Steady(8), input).reasons, IsEmpty());
+}
+
 TEST(Verdict, InvalidOutweighsSuspect) {
   VerdictInput input = Converged();
   input.rates.set_peak_flops_ratio(2);
@@ -152,6 +216,12 @@ TEST(FateOfRound, HeatDiscardsPowerCapKeeps) {
   EXPECT_EQ(FateOfRound(telemetry), RoundFate::kKeep);
   telemetry.add_throttle_reasons("SW_THERMAL");
   EXPECT_EQ(FateOfRound(telemetry), RoundFate::kDiscard);
+
+  v1::Telemetry counted;  // too short for the sampled bits
+  (*counted.mutable_throttle_seconds())["HW_THERMAL"] = 0;
+  EXPECT_EQ(FateOfRound(counted), RoundFate::kKeep);
+  (*counted.mutable_throttle_seconds())["HW_THERMAL"] = 0.001;
+  EXPECT_EQ(FateOfRound(counted), RoundFate::kDiscard);
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+// Two stored results against each other. Pure; thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kbench/v1/result.pb.h"
+
+namespace kbench::history {
+
+// What makes two results unlike each other, one clause each: "driver 580.1 against 590.2". Empty
+// when they answer the same question, whichever implementation gave the answer.
+std::vector<std::string> KeyDifferences(const kbench::v1::Result& a, const kbench::v1::Result& b);
+
+struct CompareOptions {
+  double margin_ratio = 0;  // 0: the default
+  bool force = false;       // compare what is not comparable; `reasons` and `message` still tell
+  // Relative standard deviation of medians between sessions on the devices concerned.
+  double between_session_ratio = 0;
+};
+
+// `a` against `b` as the baseline: by the rounds of both where they come from one attempt at one
+// case, else as two sessions. Reasons: NO_NUMBER (one of them has no time), NOT_COMPARABLE,
+// KEYS_DIFFER (compared by force), CLOCK_CONFOUNDED, SUSPECT, ENGINE_DIFFERS, FEW_ROUNDS.
+kbench::v1::BaselineComparison CompareResults(const kbench::v1::Result& a,
+                                              const kbench::v1::Result& b,
+                                              const CompareOptions& options);
+
+// Bounds the false discoveries of a family at 5 % (Benjamini-Hochberg over the p-values of those
+// with a ratio): a `faster` or `slower` that does not hold up becomes `inconclusive` with the
+// reason MANY_COMPARISONS.
+void BoundFalseDiscoveries(std::vector<kbench::v1::BaselineComparison>* family);
+
+}  // namespace kbench::history

@@ -1,0 +1,69 @@
+#include "server/rpc/selection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace kbench::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+void Add(kbench::v1::Device* device, const std::string& name, bool default_choice,
+         bool hidden = false) {
+  auto* one = device->add_implementations();
+  one->set_name(name);
+  one->set_family(name.substr(0, name.find('/')));
+  one->set_kernel("copy");
+  one->add_dtypes("fp32");
+  one->set_default_choice(default_choice);
+  one->set_hidden(hidden);
+}
+
+kbench::v1::Device WithHidden() {
+  kbench::v1::Device device;
+  Add(&device, "cpu/naive", false);
+  Add(&device, "cpu/onednn", true);
+  Add(&device, "cpu/secret", true, true);
+  Add(&device, "selftest/a", true, true);
+  Add(&device, "selftest/b", false, true);
+  return device;
+}
+
+std::vector<std::string> Chosen(const std::vector<std::string>& names) {
+  kbench::v1::CaseSpec spec;
+  spec.set_kernel("copy");
+  spec.set_dtype("fp32");
+  return SelectImplementations(names, WithHidden(), spec).implementations;
+}
+
+TEST(Selection, HiddenOnesRunByTheirExactNameOnly) {
+  EXPECT_THAT(Chosen({}), ElementsAre("cpu/onednn"));
+  EXPECT_THAT(Chosen({"all"}), ElementsAre("cpu/naive", "cpu/onednn"));
+  EXPECT_THAT(Chosen({"cpu"}), ElementsAre("cpu/naive", "cpu/onednn"));
+  EXPECT_THAT(Chosen({"selftest/b", "selftest/a"}), ElementsAre("selftest/a", "selftest/b"));
+  EXPECT_THAT(Chosen({"all", "selftest/a"}), ElementsAre("cpu/naive", "cpu/onednn", "selftest/a"));
+  EXPECT_THAT(Chosen({"selftest"}), ElementsAre("selftest")) << "no family: the worker refuses it";
+}
+
+TEST(Selection, OnlyHiddenDefaultsAreNoDefaults) {
+  kbench::v1::Device device;
+  Add(&device, "cpu/naive", false);
+  Add(&device, "selftest/a", true, true);
+  kbench::v1::CaseSpec spec;
+  spec.set_kernel("copy");
+  spec.set_dtype("fp32");
+  EXPECT_THAT(SelectImplementations({}, device, spec).implementations, ElementsAre("cpu/naive"));
+}
+
+TEST(Selection, HiddenOnesAreNeverSuggested) {
+  const kbench::v1::Device device = WithHidden();
+  EXPECT_THAT(KnownImplementationWords({&device}), ElementsAre("cpu", "cpu/naive", "cpu/onednn"));
+  EXPECT_TRUE(IsHidden({&device}, "selftest/a"));
+  EXPECT_FALSE(IsHidden({&device}, "selftest"));
+  EXPECT_FALSE(IsHidden({&device}, "cpu/naive"));
+  EXPECT_FALSE(IsHidden({}, "selftest/a"));
+}
+
+}  // namespace
+}  // namespace kbench::server
