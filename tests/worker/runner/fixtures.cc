@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "kernels/catalog/catalog.h"
 
@@ -24,7 +26,9 @@ constexpr int kLateLaunch = 25;
 struct State {
   Problem problem;
   OperandPointers operands;
-  int launches = 0;  // this one included
+  int launches = 0;               // this one included
+  std::vector<float> cache = {};  // of one that computes once
+  std::vector<std::jthread> threads = {};
 
   float* output() const { return static_cast<float*>(operands.output); }
   const float* input(std::size_t i) const { return static_cast<const float*>(operands.inputs[i]); }
@@ -113,6 +117,40 @@ int NanFrame(State& state) {
   return Right(state);
 }
 int Fails(State&) { return 42; }
+// The work is done and right; the status alone tells that something went wrong.
+int FailsLate(State& state) {
+  Compute(state);
+  return state.launches >= kLateLaunch ? 42 : 0;
+}
+// Leaves what the last launch left.
+int Stale(State& state) { return state.launches >= kLateLaunch ? 0 : Right(state); }
+// Computes once and hands out its own copy from then on.
+int Caches(State& state) {
+  const auto count = static_cast<std::size_t>(state.OutputElements());
+  if (state.cache.empty()) {
+    Compute(state);
+    state.cache.assign(state.output(), state.output() + count);
+  }
+  std::copy(state.cache.begin(), state.cache.end(), state.output());
+  return 0;
+}
+// Returns at once and lets a thread do the work: what a side stream is on a GPU.
+int SideThread(State& state) {
+  state.threads.emplace_back([&state] {
+    std::this_thread::sleep_for(100ms);
+    Compute(state);
+  });
+  return 0;
+}
+// Out of a launch that may not throw: the process ends.
+int ThrowsLate(State& state) {
+  if (state.launches >= kLateLaunch) {
+    std::signal(SIGABRT, SIG_DFL);
+    throw std::runtime_error("thrown by the fixture's launch on purpose");
+  }
+  return Right(state);
+}
+int HangLate(State& state) { return state.launches >= kLateLaunch ? Hang(state) : Right(state); }
 int Overrun(State& state) {
   Compute(state);
   state.output()[state.OutputElements()] = 0;
@@ -141,7 +179,8 @@ using LaunchFunction = int (*)(State&);
 
 class FixtureInstance final : public Instance {
  public:
-  FixtureInstance(State state, LaunchFunction launch) : state_(std::move(state)), launch_(launch) {}
+  FixtureInstance(const Problem& problem, const OperandPointers& operands, LaunchFunction launch)
+      : state_{problem, operands}, launch_(launch) {}
   int Launch(void*) noexcept override {
     ++state_.launches;
     return launch_(state_);
@@ -160,7 +199,7 @@ using Created = Expected<std::unique_ptr<Instance>, ImplementationError>;
 
 template <LaunchFunction launch>
 Created Create(const Problem& problem, const OperandPointers& operands, const DeviceContext&) {
-  return std::unique_ptr<Instance>(new FixtureInstance({problem, operands}, launch));
+  return std::unique_ptr<Instance>(new FixtureInstance(problem, operands, launch));
 }
 
 Created CreateOutOfMemory(const Problem&, const OperandPointers&, const DeviceContext&) {
@@ -186,7 +225,13 @@ std::vector<Implementation> MakeTable() {
       {"huge-frame", Create<HugeFrame>},
       {"nan-frame", Create<NanFrame>},
       {"fails", Create<Fails>},
+      {"fails-late", Create<FailsLate>},
+      {"hang-late", Create<HangLate>},
       {"throws", CreateThrowing},
+      {"throws-late", Create<ThrowsLate>},
+      {"stale", Create<Stale>},
+      {"caches", Create<Caches>},
+      {"side-thread", Create<SideThread>},
       {"overrun", Create<Overrun>},
       {"mutates", Create<Mutates>},
       {"noisy-stdout", Create<Noisy>},
