@@ -29,7 +29,8 @@ using OnednnSoftmaxPrimitive = dnnl::softmax_v2_forward;
 OnednnSoftmaxPrimitive::primitive_desc OnednnSoftmax(std::int64_t rows, std::int64_t cols,
                                                      dnnl::memory::data_type type);
 
-// Why this CPU has no instructions for products of this half type, or nothing.
+// Why this CPU has no instructions for products of this half type, or nothing. That oneDNN knows
+// them too is another question.
 std::optional<std::string> NoNativeHalf(DType dtype);
 // Calls `describe`, which makes a descriptor: why oneDNN cannot run it well, or nothing.
 std::optional<std::string> OnednnUnsupported(

@@ -2,6 +2,7 @@
 // rest.
 #include <memory>
 
+#include "kernels/catalog/catalog.h"
 #include "kernels/cpu/half_scratch.h"
 #include "kernels/cpu/implementations.h"
 #include "kernels/cpu/onednn.h"
@@ -14,6 +15,13 @@ std::optional<std::string> Unsupported(const Problem& problem) {
   return OnednnUnsupported([&]() -> dnnl::primitive_desc_base {
     return OnednnMatmul(MatmulOperands(problem.shape), OnednnType(problem.dtype));
   });
+}
+
+std::optional<std::string> DTypeMissing(DType dtype) {
+  if (auto reason = NoNativeHalf(dtype)) return reason;
+  auto reason = Unsupported(MakeProblem("matmul", Info(dtype).name, "64", "cold").value());
+  if (reason) *reason += "; use cpu/onednn-via-fp32";
+  return reason;
 }
 
 std::optional<std::string> UnsupportedInFp32(const Problem& problem) {
@@ -73,7 +81,7 @@ Implementation CpuOnednnMatmul() {
           .kernel = "matmul",
           .summary = "oneDNN matmul",
           .dtypes = {DType::kFp32, DType::kFp16, DType::kBf16},
-          .dtype_missing = NoNativeHalf,
+          .dtype_missing = DTypeMissing,
           .default_choice = true,
           .unsupported = Unsupported,
           .create = CreateNative};

@@ -2,6 +2,7 @@
 // rest.
 #include <memory>
 
+#include "kernels/catalog/catalog.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/implementations.h"
 #include "kernels/cpu/onednn.h"
@@ -18,6 +19,13 @@ OnednnSoftmaxPrimitive::primitive_desc Describe(const Problem& problem,
 std::optional<std::string> Unsupported(const Problem& problem) {
   return OnednnUnsupported(
       [&]() -> dnnl::primitive_desc_base { return Describe(problem, OnednnType(problem.dtype)); });
+}
+
+std::optional<std::string> DTypeMissing(DType dtype) {
+  if (auto reason = NoNativeHalf(dtype)) return reason;
+  auto reason = Unsupported(MakeProblem("softmax", Info(dtype).name, "64", "cold").value());
+  if (reason) *reason += "; use cpu/onednn-via-fp32";
+  return reason;
 }
 
 std::optional<std::string> UnsupportedInFp32(const Problem& problem) {
@@ -78,7 +86,7 @@ Implementation CpuOnednnSoftmax() {
           .kernel = "softmax",
           .summary = "oneDNN softmax",
           .dtypes = {DType::kFp32, DType::kFp16, DType::kBf16},
-          .dtype_missing = NoNativeHalf,
+          .dtype_missing = DTypeMissing,
           .default_choice = true,
           .unsupported = Unsupported,
           .create = CreateNative};

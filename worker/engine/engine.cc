@@ -16,7 +16,6 @@ using kbench::engine::Buffer;
 using kbench::engine::Case;
 using kbench::engine::CaseSpec;
 using kbench::engine::EngineError;
-using kbench::engine::LaunchCall;
 
 struct kb_engine {
   std::unique_ptr<kbench::engine::Device> device;

@@ -94,7 +94,7 @@ TEST(Tolerance, IsNearTheRoundingOfTheOutput) {
   EXPECT_NEAR(Tolerance("matmul", "fp16", "4096"), 5e-4, 0.5e-4);
   EXPECT_NEAR(Tolerance("matmul", "bf16", "4096"), 4e-3, 0.4e-3);
   EXPECT_LT(Tolerance("matmul", "fp64", "4096"), 1e-13);
-  EXPECT_NEAR(Tolerance("softmax", "fp16", "4096"), 5.8e-4, 1e-4);
+  EXPECT_NEAR(Tolerance("softmax", "fp16", "4096"), 10.6e-4, 1e-4);  // two roundings
   EXPECT_LT(Tolerance("sum", "fp32", "2^26"), 1e-5);
   EXPECT_EQ(Tolerance("copy", "fp16", "4096"), 0);
   for (const KernelEntry& entry : Catalog()) {
