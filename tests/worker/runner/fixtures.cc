@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -37,12 +38,23 @@ struct State {
   }
 };
 
-// The right answer, in double and one element after the other.
-void Compute(const State& state) {
+float Exactly(float value) { return value; }
+
+// As a tensor core sees an fp32 operand: ten bits of mantissa, the rest cut off.
+float AsTf32(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits &= ~((std::uint32_t{1} << 13) - 1);
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+// The right answer, in double and one element after the other, if the operands are seen exactly.
+void Compute(const State& state, float (*see)(float) = Exactly) {
   const Shape& shape = state.problem.shape;
   if (state.problem.kernel == "sum") {
     double sum = 0;
-    for (std::int64_t i = 0; i < shape["n"]; ++i) sum += state.input(0)[i];
+    for (std::int64_t i = 0; i < shape["n"]; ++i) sum += see(state.input(0)[i]);
     state.output()[0] = static_cast<float>(sum);
     return;
   }
@@ -51,7 +63,7 @@ void Compute(const State& state) {
     for (std::int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (std::int64_t l = 0; l < k; ++l) {
-        sum += static_cast<double>(state.input(0)[i * k + l]) * state.input(1)[l * n + j];
+        sum += static_cast<double>(see(state.input(0)[i * k + l])) * see(state.input(1)[l * n + j]);
       }
       state.output()[i * n + j] = static_cast<float>(sum);
     }
@@ -93,6 +105,10 @@ int Hang(State&) {
 int Wrong(State& state) {
   Compute(state);
   state.output()[0] = state.output()[0] * 1.5f + 1;
+  return 0;
+}
+int Tf32(State& state) {
+  Compute(state, AsTf32);
   return 0;
 }
 int NotANumber(State& state) {
@@ -218,6 +234,7 @@ std::vector<Implementation> MakeTable() {
       {"crash-late", Create<CrashLate>},
       {"hang", Create<Hang>},
       {"wrong", Create<Wrong>},
+      {"tf32", Create<Tf32>},
       {"nan", Create<NotANumber>},
       {"zeros", Create<Zeros>},
       {"oom", CreateOutOfMemory},

@@ -282,6 +282,18 @@ TEST_F(SessionTest, WrongResultsAreFound) {
   EXPECT_THAT(Verify(v1::Verify::BEFORE).verified().reason(), AnyOf("TOLERANCE", "NORM"));
 }
 
+TEST_F(SessionTest, Tf32ProductsUnderAnFp32LabelAreRefusedByName) {
+  for (const char* size : {"16x16x256", "16x16x4096"}) {
+    SCOPED_TRACE(size);
+    ASSERT_TRUE(Send(PrepareOf("matmul", size, "fixture/tf32")).has_prepared());
+    const v1::Verified verified = Verify(v1::Verify::BEFORE).verified();
+    EXPECT_FALSE(verified.passed());
+    EXPECT_EQ(verified.reason(), "MATH_MODE_MISMATCH");
+    EXPECT_THAT(verified.message(), HasSubstr("ask for tf32"));
+    Finish();
+  }
+}
+
 TEST_F(SessionTest, AnImplementationThatStopsWorkingIsFoundAfterTheBursts) {
   for (const char* mode : {"cold", "hot", "steady"}) {
     SCOPED_TRACE(mode);
