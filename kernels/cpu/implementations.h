@@ -23,4 +23,9 @@ Implementation CpuOpenBlasCopy();
 Implementation CpuOpenBlasMatmul();
 Implementation CpuOpenBlasMatmulViaFp32();
 
+// Hidden: the fixtures of the self-test.
+Implementation CpuSelftestA();
+Implementation CpuSelftestB();
+Implementation CpuSelftestSlower();
+
 }  // namespace kbench

@@ -21,6 +21,9 @@ const std::vector<Implementation>& CpuTable() {
       CpuOpenBlasCopy(),
       CpuOpenBlasMatmul(),
       CpuOpenBlasMatmulViaFp32(),
+      CpuSelftestA(),
+      CpuSelftestB(),
+      CpuSelftestSlower(),
   };
   return table;
 }

@@ -12,4 +12,9 @@ Implementation CudaNaiveSoftmax();
 Implementation CudaNaiveMatmul();
 Implementation CudaNaiveAttention();
 
+// Hidden: the fixtures of the self-test.
+Implementation CudaSelftestA();
+Implementation CudaSelftestB();
+Implementation CudaSelftestSlower();
+
 }  // namespace kbench

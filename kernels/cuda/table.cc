@@ -8,6 +8,7 @@ const std::vector<Implementation>& CudaTable() {
   static const std::vector<Implementation> table = {
       CudaNaiveNull(),    CudaNaiveCopy(),   CudaNaiveSum(),
       CudaNaiveSoftmax(), CudaNaiveMatmul(), CudaNaiveAttention(),
+      CudaSelftestA(),    CudaSelftestB(),   CudaSelftestSlower(),
   };
   return table;
 }

@@ -8,6 +8,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import cells  # noqa: E402
+import check_cells  # noqa: E402
 
 KERNELS = {"null", "copy", "sum", "softmax", "matmul", "attention"}
 OUTCOMES = {"OK", "WRONG_RESULT", "CRASHED", "TIMED_OUT", "OUT_OF_MEMORY"}
@@ -27,6 +28,17 @@ def test_every_misbehaviour_is_followed_by_a_good_cell():
     assert set(outcomes) == OUTCOMES
     for bad, good in zip(outcomes[::2], outcomes[1::2], strict=True):
         assert bad != "OK" and good == "OK"
+
+
+def test_every_misbehaviour_has_a_reason_and_it_is_asked_for():
+    rows = cells.read_manifest(HERE / "fixtures.csv")
+    for row in rows:
+        assert (row["reason"] == "-") == (row["outcome"] == "OK")
+    row = {"reason": "TOLERANCE NORM"}
+    assert check_cells.reason_matches(row, {"reason": "NORM"})
+    assert not check_cells.reason_matches(row, {"reason": "NOT_FINITE"})
+    assert check_cells.reason_matches({"reason": "-"}, {})
+    assert check_cells.reason_matches({}, {})
 
 
 @pytest.mark.parametrize("words,capability,expected", [

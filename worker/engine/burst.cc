@@ -78,7 +78,7 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
   int done = 0;
   double elapsed = 0;
   while (!error && done < spec.samples && (done == 0 || elapsed < limit)) {
-    const int samples = BlockSize(spec.samples - done, limit - elapsed);
+    const int samples = BlockSize(spec, done, limit - elapsed);
     const double block_begin = timeline_.HostSeconds();
     Block block;
     error = RunBlock(samples, spec, call, &block);
@@ -99,8 +99,9 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
   return error;
 }
 
-int BurstRunner::BlockSize(int remaining, double remaining_seconds) const {
-  int samples = std::min(remaining, most_queued_);
+int BurstRunner::BlockSize(const BurstSpec& spec, int done, double remaining_seconds) const {
+  int samples = std::min(spec.samples - done, most_queued_);
+  if (spec.most_queued > 0) samples = std::min(samples, spec.most_queued);
   if (pace_seconds_ <= 0) return 1;  // the first block finds the pace
   const double fits = std::min(kMaxBlockSeconds, remaining_seconds) / pace_seconds_;
   if (fits < samples) samples = std::max(1, static_cast<int>(fits));

@@ -34,6 +34,7 @@ struct BurstSpec {
   // One launch before the first sample that is not timed: whoever measured before us has left the
   // caches cold. Left out where a launch is long enough to warm them itself.
   bool warm_launch = false;
+  int most_queued = 0;  // samples in one block, where the queue takes fewer of these; 0: its depth
 };
 
 struct BurstOutcome {
@@ -72,7 +73,7 @@ class BurstRunner {
     std::vector<double> submit;  // host seconds of each launch
   };
 
-  int BlockSize(int remaining, double remaining_seconds) const;
+  int BlockSize(const BurstSpec& spec, int done, double remaining_seconds) const;
   EngineError WarmLaunch(const LaunchCall& call);
   EngineError RunBlock(int samples, const BurstSpec& spec, const LaunchCall& call, Block* block);
   EngineError Enqueue(int samples, const BurstSpec& spec, const LaunchCall& call, Block* block);

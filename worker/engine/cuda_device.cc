@@ -1,5 +1,6 @@
 #include "worker/engine/cuda_device.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "worker/engine/cuda_error.h"
@@ -7,13 +8,16 @@
 namespace kbench::engine {
 namespace {
 
-constexpr int kNoteBytes = 4096;
+// A note is so many pieces of so many bytes, evenly spread over the output.
+constexpr std::size_t kNotePieces = 256;
+constexpr std::size_t kPieceBytes = 16;
+constexpr std::size_t kNoteBytes = kNotePieces * kPieceBytes;
 
 }  // namespace
 
 CudaDevice::~CudaDevice() {
   (void)cudaFree(digest_);
-  (void)cudaFree(note_);
+  (void)cudaFreeHost(note_);
   if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);
 }
 
@@ -36,8 +40,8 @@ EngineError CudaDevice::Open() {
                                    "allocating")) {
     return error;
   }
-  if (EngineError error =
-          FromCuda(cudaMalloc(reinterpret_cast<void**>(&note_), 2 * kNoteBytes), "allocating")) {
+  if (EngineError error = FromCuda(cudaMallocHost(reinterpret_cast<void**>(&note_), 2 * kNoteBytes),
+                                   "allocating")) {
     return error;
   }
   if (EngineError error = timeline_.Open(stream_)) return error;
@@ -100,20 +104,28 @@ EngineError CudaDevice::EnqueueSet(void* data, unsigned char value, std::int64_t
                   "setting memory");
 }
 
-EngineError CudaDevice::EnqueueNote(const Buffer& buffer) {
-  return FromCuda(EnqueueSampleBytes(buffer.data, buffer.bytes, note_, kNoteBytes, stream_),
-                  "looking at the output");
+// By a copy engine, not by a kernel: one that works on another stream may fill the whole device,
+// and a kernel of ours would start only when it is done.
+EngineError CudaDevice::EnqueueLook(const Buffer& buffer, unsigned char* out) {
+  const auto bytes = static_cast<std::size_t>(buffer.bytes);
+  const std::size_t pitch = bytes / kNotePieces / kPieceBytes * kPieceBytes;
+  const cudaError_t error =
+      pitch == 0 ? cudaMemcpyAsync(out, buffer.data, std::min(bytes, kNoteBytes),
+                                   cudaMemcpyDeviceToHost, stream_)
+                 : cudaMemcpy2DAsync(out, kPieceBytes, buffer.data, pitch, kPieceBytes, kNotePieces,
+                                     cudaMemcpyDeviceToHost, stream_);
+  return FromCuda(error, "looking at the output");
 }
 
+EngineError CudaDevice::EnqueueNote(const Buffer& buffer) { return EnqueueLook(buffer, note_); }
+
 EngineError CudaDevice::ChangedSinceNote(const Buffer& buffer, bool* changed) {
-  if (EngineError error = FromCuda(
-          EnqueueSampleBytes(buffer.data, buffer.bytes, note_ + kNoteBytes, kNoteBytes, stream_),
-          "looking at the output")) {
+  if (EngineError error = EnqueueLook(buffer, note_ + kNoteBytes)) return error;
+  if (EngineError error = FromCuda(cudaStreamSynchronize(stream_), "looking at the output")) {
     return error;
   }
-  unsigned char bytes[2 * kNoteBytes];
-  if (EngineError error = Download(note_, sizeof(bytes), bytes)) return error;
-  *changed = std::memcmp(bytes, bytes + kNoteBytes, kNoteBytes) != 0;
+  const std::size_t looked = std::min(static_cast<std::size_t>(buffer.bytes), kNoteBytes);
+  *changed = std::memcmp(note_, note_ + kNoteBytes, looked) != 0;
   return {};
 }
 

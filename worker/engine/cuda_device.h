@@ -44,11 +44,13 @@ class CudaDevice final : public Device {
  private:
   EngineError Wait(cudaError_t enqueued, const char* doing);
   EngineError PreloadKernels();
+  // Enqueues a copy of some of the buffer's bytes to `out`, in pinned memory.
+  EngineError EnqueueLook(const Buffer& buffer, unsigned char* out);
 
   const int threads_;
   cudaStream_t stream_ = nullptr;
   unsigned long long* digest_ = nullptr;
-  unsigned char* note_ = nullptr;  // kNoteBytes of the output as noted, and as many of it now
+  unsigned char* note_ = nullptr;  // pinned: some bytes of the output as noted, and the same now
   CudaTimeline timeline_;
 };
 

@@ -71,13 +71,6 @@ __global__ void SumMixedWords(const unsigned char* data, std::int64_t bytes,
   if (threadIdx.x % 32 == 0) atomicAdd(sum, static_cast<unsigned long long>(own));
 }
 
-__global__ void SampleBytes(const unsigned char* data, std::int64_t bytes, unsigned char* samples,
-                            int count) {
-  const int i = static_cast<int>(FirstIndex());
-  if (i < count)
-    samples[i] = data[(bytes - 1) / (count - 1) * i + (bytes - 1) % (count - 1) * i / (count - 1)];
-}
-
 // Enough blocks for the work, and no more than keep any GPU busy: the loops stride.
 int BlocksFor(std::int64_t count) {
   return static_cast<int>(std::clamp<std::int64_t>((count + kThreads - 1) / kThreads, 1, 2048));
@@ -108,13 +101,6 @@ cudaError_t EnqueueFill(const OperandSpec& spec, int operand, std::uint64_t seed
   const std::int64_t count = spec.elements();
   Fill<<<BlocksFor(count), kThreads, 0, stream>>>(spec.storage, spec.positive, seed,
                                                   static_cast<std::uint32_t>(operand), count, data);
-  return cudaGetLastError();
-}
-
-cudaError_t EnqueueSampleBytes(const void* data, std::int64_t bytes, unsigned char* samples,
-                               int count, cudaStream_t stream) {
-  SampleBytes<<<BlocksFor(count), kThreads, 0, stream>>>(static_cast<const unsigned char*>(data),
-                                                         bytes, samples, count);
   return cudaGetLastError();
 }
 

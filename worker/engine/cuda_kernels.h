@@ -35,8 +35,4 @@ cudaError_t EnqueueFill(const OperandSpec& spec, int operand, std::uint64_t seed
 cudaError_t EnqueueDigest(const void* data, std::int64_t bytes, unsigned long long* sum,
                           cudaStream_t stream);
 
-// `count` bytes of a buffer, evenly spread from its first to its last one.
-cudaError_t EnqueueSampleBytes(const void* data, std::int64_t bytes, unsigned char* samples,
-                               int count, cudaStream_t stream);
-
 }  // namespace kbench::engine

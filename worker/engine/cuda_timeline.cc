@@ -49,6 +49,8 @@ EngineError CudaTimeline::Open(cudaStream_t stream) {
   stream_ = stream;
   if (EngineError error = Allocate()) return error;
   if (EngineError error = Preload()) return error;
+  if (EngineError error = BeginBurst()) return error;
+  least_set_aside_ = L2SetAside();  // as reset: what lies above it somebody asked for
   return MeasureQuantum();
 }
 
@@ -149,16 +151,24 @@ TimelineFacts CudaTimeline::Facts() const {
   return facts;
 }
 
+std::size_t CudaTimeline::L2SetAside() const {
+  std::size_t bytes = 0;
+  if (cudaDeviceGetLimit(&bytes, cudaLimitPersistingL2CacheSize) == cudaSuccess) return bytes;
+  (void)cudaGetLastError();
+  return 0;
+}
+
 // Whether some L2 is set aside, or the stream asks for a part of it.
-bool CudaTimeline::PersistingL2() {
+bool CudaTimeline::PersistingL2() const {
   if (!persisting_l2_) return false;
-  std::size_t set_aside = 0;
+  if (L2SetAside() > least_set_aside_) return true;
   cudaStreamAttrValue value{};
-  const bool limit = cudaDeviceGetLimit(&set_aside, cudaLimitPersistingL2CacheSize) == cudaSuccess;
-  const bool window =
-      cudaStreamGetAttribute(stream_, cudaStreamAttributeAccessPolicyWindow, &value) == cudaSuccess;
-  if (!limit || !window) (void)cudaGetLastError();
-  return (limit && set_aside > 0) || (window && value.accessPolicyWindow.num_bytes > 0);
+  if (cudaStreamGetAttribute(stream_, cudaStreamAttributeAccessPolicyWindow, &value) ==
+      cudaSuccess) {
+    return value.accessPolicyWindow.num_bytes > 0;
+  }
+  (void)cudaGetLastError();
+  return false;
 }
 
 // Lines that an earlier launch marked as persisting would survive the flush. Under MIG the limit

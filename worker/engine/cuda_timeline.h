@@ -59,7 +59,8 @@ class CudaTimeline final : public Timeline {
   EngineError Preload();
   EngineError MeasureQuantum();
   EngineError ResizeFlush(std::int64_t bytes);
-  bool PersistingL2();
+  std::size_t L2SetAside() const;
+  bool PersistingL2() const;
   double Between(cudaEvent_t from, cudaEvent_t to);
 
   cudaStream_t stream_ = nullptr;
@@ -75,6 +76,7 @@ class CudaTimeline final : public Timeline {
   std::int64_t flush_capacity_ = 0;  // of each buffer
   int flush_blocks_ = 1;
   bool persisting_l2_ = false;       // the device has it
+  std::size_t least_set_aside_ = 0;  // what the device keeps when asked for none
   bool persisting_found_ = false;    // somebody had set it before this burst
   bool drained_late_ = false;        // the device was busy after the stream was done
   cudaGraphExec_t graph_ = nullptr;  // what Replay() enqueues

@@ -35,7 +35,8 @@ TEST(CudaTables, LinesAgreeWithTheCatalog) {
       SCOPED_TRACE(line.kernel + " " + line.name);
       EXPECT_TRUE(seen.emplace(line.kernel, line.name).second) << "listed twice";
       EXPECT_EQ(line.name.substr(0, line.name.find('/')), line.family);
-      EXPECT_TRUE(line.default_choice);
+      EXPECT_EQ(line.hidden, line.family == "selftest");
+      EXPECT_EQ(line.default_choice, !line.hidden);
       ASSERT_NE(line.create, nullptr);
       const KernelEntry* entry = FindKernel(line.kernel);
       ASSERT_NE(entry, nullptr);

@@ -289,7 +289,9 @@ TEST_F(CudaModesTest, WorkOnASideStreamIsFoundWhetherItWaitsOrNot) {
       ASSERT_FALSE(Burst(8));
       const std::string reason = Check(KB_VERIFY_AFTER);
       EXPECT_NE(reason, "");
-      if (forks) EXPECT_EQ(reason, "SIDE_STREAM");
+      if (forks) {
+        EXPECT_EQ(reason, "SIDE_STREAM");
+      }
     }
   }
   open_.reset();

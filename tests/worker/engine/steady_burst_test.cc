@@ -43,11 +43,12 @@ class SteadyBurstTest : public ::testing::Test {
 TEST_F(SteadyBurstTest, OneBatchIsAlwaysQueuedBehindTheRunningOne) {
   ASSERT_FALSE(Run({3, 0, FlushKind::kNone}));
   EXPECT_EQ(steady_.launches(), 2);  // 2 ms of launches of 1 ms
-  // The pilot, then batch 0, which is not counted, and three samples.
-  EXPECT_THAT(timeline_.calls, ElementsAre("begin", "start0", "stop0", "sync", "start0", "stop0",
-                                           "start1", "stop1", "wait0", "start2", "stop2", "wait1",
-                                           "start3", "stop3", "wait2", "wait3", "sync", "end"));
-  EXPECT_EQ(kernel_.launches, 1 + 4 * 2);
+  // Three pilots, then batch 0, which is not counted, and three samples.
+  EXPECT_THAT(timeline_.calls,
+              ElementsAre("begin", "start0", "stop0", "sync", "start0", "stop0", "sync", "start0",
+                          "stop0", "sync", "start0", "stop0", "start1", "stop1", "wait0", "start2",
+                          "stop2", "wait1", "start3", "stop3", "wait2", "wait3", "sync", "end"));
+  EXPECT_EQ(kernel_.launches, 3 + 4 * 2);
   EXPECT_THAT(out_.device_seconds, ElementsAre(0.5e-3, 0.5e-3, 0.5e-3));
   EXPECT_THAT(out_.submit_seconds, SizeIs(0));
   EXPECT_NEAR(out_.busy_seconds, 3e-3, 1e-12);
@@ -101,7 +102,7 @@ TEST_F(SteadyBurstTest, TheOutputIsPoisonedBeforeTheFirstBatch) {
   FakeGate gate(timeline_);
   ASSERT_FALSE(Run({1, 0, FlushKind::kNone, &gate}));
   ASSERT_EQ(Count("poison"), 1);
-  EXPECT_EQ(timeline_.calls[4], "poison");  // after the pilot
+  EXPECT_EQ(timeline_.calls[10], "poison");  // after the pilots
 }
 
 TEST_F(SteadyBurstTest, ALaunchThatFailsLeavesTheQueueEmpty) {

@@ -2,14 +2,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "kernels/catalog/catalog.h"
 
@@ -24,7 +27,9 @@ constexpr int kLateLaunch = 25;
 struct State {
   Problem problem;
   OperandPointers operands;
-  int launches = 0;  // this one included
+  int launches = 0;               // this one included
+  std::vector<float> cache = {};  // of one that computes once
+  std::vector<std::jthread> threads = {};
 
   float* output() const { return static_cast<float*>(operands.output); }
   const float* input(std::size_t i) const { return static_cast<const float*>(operands.inputs[i]); }
@@ -33,12 +38,23 @@ struct State {
   }
 };
 
-// The right answer, in double and one element after the other.
-void Compute(const State& state) {
+float Exactly(float value) { return value; }
+
+// As a tensor core sees an fp32 operand: ten bits of mantissa, the rest cut off.
+float AsTf32(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits &= ~((std::uint32_t{1} << 13) - 1);
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+// The right answer, in double and one element after the other, if the operands are seen exactly.
+void Compute(const State& state, float (*see)(float) = Exactly) {
   const Shape& shape = state.problem.shape;
   if (state.problem.kernel == "sum") {
     double sum = 0;
-    for (std::int64_t i = 0; i < shape["n"]; ++i) sum += state.input(0)[i];
+    for (std::int64_t i = 0; i < shape["n"]; ++i) sum += see(state.input(0)[i]);
     state.output()[0] = static_cast<float>(sum);
     return;
   }
@@ -47,7 +63,7 @@ void Compute(const State& state) {
     for (std::int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (std::int64_t l = 0; l < k; ++l) {
-        sum += static_cast<double>(state.input(0)[i * k + l]) * state.input(1)[l * n + j];
+        sum += static_cast<double>(see(state.input(0)[i * k + l])) * see(state.input(1)[l * n + j]);
       }
       state.output()[i * n + j] = static_cast<float>(sum);
     }
@@ -91,6 +107,10 @@ int Wrong(State& state) {
   state.output()[0] = state.output()[0] * 1.5f + 1;
   return 0;
 }
+int Tf32(State& state) {
+  Compute(state, AsTf32);
+  return 0;
+}
 int NotANumber(State& state) {
   Compute(state);
   state.output()[0] = std::numeric_limits<float>::quiet_NaN();
@@ -113,6 +133,40 @@ int NanFrame(State& state) {
   return Right(state);
 }
 int Fails(State&) { return 42; }
+// The work is done and right; the status alone tells that something went wrong.
+int FailsLate(State& state) {
+  Compute(state);
+  return state.launches >= kLateLaunch ? 42 : 0;
+}
+// Leaves what the last launch left.
+int Stale(State& state) { return state.launches >= kLateLaunch ? 0 : Right(state); }
+// Computes once and hands out its own copy from then on.
+int Caches(State& state) {
+  const auto count = static_cast<std::size_t>(state.OutputElements());
+  if (state.cache.empty()) {
+    Compute(state);
+    state.cache.assign(state.output(), state.output() + count);
+  }
+  std::copy(state.cache.begin(), state.cache.end(), state.output());
+  return 0;
+}
+// Returns at once and lets a thread do the work: what a side stream is on a GPU.
+int SideThread(State& state) {
+  state.threads.emplace_back([&state] {
+    std::this_thread::sleep_for(100ms);
+    Compute(state);
+  });
+  return 0;
+}
+// Out of a launch that may not throw: the process ends.
+int ThrowsLate(State& state) {
+  if (state.launches >= kLateLaunch) {
+    std::signal(SIGABRT, SIG_DFL);
+    throw std::runtime_error("thrown by the fixture's launch on purpose");
+  }
+  return Right(state);
+}
+int HangLate(State& state) { return state.launches >= kLateLaunch ? Hang(state) : Right(state); }
 int Overrun(State& state) {
   Compute(state);
   state.output()[state.OutputElements()] = 0;
@@ -141,7 +195,8 @@ using LaunchFunction = int (*)(State&);
 
 class FixtureInstance final : public Instance {
  public:
-  FixtureInstance(State state, LaunchFunction launch) : state_(std::move(state)), launch_(launch) {}
+  FixtureInstance(const Problem& problem, const OperandPointers& operands, LaunchFunction launch)
+      : state_{problem, operands}, launch_(launch) {}
   int Launch(void*) noexcept override {
     ++state_.launches;
     return launch_(state_);
@@ -160,7 +215,7 @@ using Created = Expected<std::unique_ptr<Instance>, ImplementationError>;
 
 template <LaunchFunction launch>
 Created Create(const Problem& problem, const OperandPointers& operands, const DeviceContext&) {
-  return std::unique_ptr<Instance>(new FixtureInstance({problem, operands}, launch));
+  return std::unique_ptr<Instance>(new FixtureInstance(problem, operands, launch));
 }
 
 Created CreateOutOfMemory(const Problem&, const OperandPointers&, const DeviceContext&) {
@@ -179,6 +234,7 @@ std::vector<Implementation> MakeTable() {
       {"crash-late", Create<CrashLate>},
       {"hang", Create<Hang>},
       {"wrong", Create<Wrong>},
+      {"tf32", Create<Tf32>},
       {"nan", Create<NotANumber>},
       {"zeros", Create<Zeros>},
       {"oom", CreateOutOfMemory},
@@ -186,7 +242,13 @@ std::vector<Implementation> MakeTable() {
       {"huge-frame", Create<HugeFrame>},
       {"nan-frame", Create<NanFrame>},
       {"fails", Create<Fails>},
+      {"fails-late", Create<FailsLate>},
+      {"hang-late", Create<HangLate>},
       {"throws", CreateThrowing},
+      {"throws-late", Create<ThrowsLate>},
+      {"stale", Create<Stale>},
+      {"caches", Create<Caches>},
+      {"side-thread", Create<SideThread>},
       {"overrun", Create<Overrun>},
       {"mutates", Create<Mutates>},
       {"noisy-stdout", Create<Noisy>},

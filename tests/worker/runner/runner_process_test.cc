@@ -167,6 +167,22 @@ TEST(RunnerProcessTest, ACrashEndsTheProcessWithItsSignal) {
   EXPECT_EQ(runner.Wait().signal, SIGSEGV);
 }
 
+TEST(RunnerProcessTest, AThrowingLaunchEndsTheProcessWithItsSignal) {
+  RunnerProcess runner(kFixtures, {"--threads", "1"}, false);
+  EXPECT_TRUE(runner.Ask(PrepareLine("sum", "1000", "fixture/throws-late")).has_prepared());
+  EXPECT_TRUE(runner.Ask(R"({"id":"2","verify":{"stage":"BEFORE"}})").verified().passed());
+  runner.SendLine(R"({"id":"3","burst":{"samples":100,"maxSeconds":5}})");
+  EXPECT_EQ(runner.ReadLine(), "");
+  EXPECT_EQ(runner.Wait().signal, SIGABRT);
+}
+
+TEST(RunnerProcessTest, CalibratesByHand) {
+  RunnerProcess runner(kRunner, {"--threads", "2"}, true);
+  const auto calibrated = runner.Ask(R"({"id":"1","calibrate":{}})").calibrated();
+  EXPECT_TRUE(calibrated.calibration().passed()) << calibrated.calibration().message();
+  EXPECT_GT(calibrated.calibration().copy_bandwidth(), 0);
+}
+
 TEST(RunnerProcessTest, StrayFramesComeAsTheyAre) {
   RunnerProcess bad(kFixtures, {"--threads", "1"}, false);
   bad.SendLine(PrepareLine("sum", "1000", "fixture/bad-frame"));

@@ -282,6 +282,85 @@ TEST_F(SessionTest, WrongResultsAreFound) {
   EXPECT_THAT(Verify(v1::Verify::BEFORE).verified().reason(), AnyOf("TOLERANCE", "NORM"));
 }
 
+TEST_F(SessionTest, Tf32ProductsUnderAnFp32LabelAreRefusedByName) {
+  for (const char* size : {"16x16x256", "16x16x4096"}) {
+    SCOPED_TRACE(size);
+    ASSERT_TRUE(Send(PrepareOf("matmul", size, "fixture/tf32")).has_prepared());
+    const v1::Verified verified = Verify(v1::Verify::BEFORE).verified();
+    EXPECT_FALSE(verified.passed());
+    EXPECT_EQ(verified.reason(), "MATH_MODE_MISMATCH");
+    EXPECT_THAT(verified.message(), HasSubstr("ask for tf32"));
+    Finish();
+  }
+}
+
+TEST_F(SessionTest, AnImplementationThatStopsWorkingIsFoundAfterTheBursts) {
+  for (const char* mode : {"cold", "hot", "steady"}) {
+    SCOPED_TRACE(mode);
+    v1::RunnerRequest request = PrepareOf("matmul", "16", "fixture/stale");
+    request.mutable_prepare()->mutable_case_()->set_mode(mode);
+    ASSERT_TRUE(Send(request).has_prepared());
+    // In mode steady the pilot has gone past the launches that work.
+    const bool works = std::string(mode) != "steady";
+    EXPECT_EQ(Verify(v1::Verify::BEFORE).verified().passed(), works);
+    ASSERT_TRUE(Burst(40, 5).has_burst());
+    const v1::Verified after = Verify(v1::Verify::AFTER).verified();
+    EXPECT_FALSE(after.passed());
+    EXPECT_EQ(after.reason(), "NOT_FINITE");
+    Finish();
+  }
+}
+
+TEST_F(SessionTest, AnImplementationThatCachesItsResultIsFoundOnANewSeed) {
+  for (const auto& [kernel, size] : {std::pair("sum", "1000"), std::pair("matmul", "16")}) {
+    SCOPED_TRACE(kernel);
+    ASSERT_TRUE(Send(PrepareOf(kernel, size, "fixture/caches")).has_prepared());
+    EXPECT_TRUE(Verify(v1::Verify::BEFORE).verified().passed());
+    ASSERT_TRUE(Burst(5, 5).has_burst());
+    EXPECT_TRUE(Verify(v1::Verify::AFTER).verified().passed());
+    const v1::Verified renewed = Verify(v1::Verify::NEW_SEED, 99).verified();
+    EXPECT_FALSE(renewed.passed());
+    EXPECT_THAT(renewed.reason(), AnyOf("TOLERANCE", "NORM"));
+    Finish();
+  }
+}
+
+TEST_F(SessionTest, WorkThatIsDoneAfterTheReturnIsFound) {
+  ASSERT_TRUE(Prepare("fixture/side-thread").has_prepared());
+  const v1::Verified verified = Verify(v1::Verify::BEFORE).verified();
+  EXPECT_FALSE(verified.passed());
+  EXPECT_EQ(verified.reason(), "NOT_FINITE");
+}
+
+TEST_F(SessionTest, AFailureByStatusAloneThrowsTheTimesAway) {
+  ASSERT_TRUE(Prepare("fixture/fails-late").has_prepared());
+  EXPECT_TRUE(Verify(v1::Verify::BEFORE).verified().passed());
+  const v1::RunnerReply reply = Burst(100, 5);
+  EXPECT_EQ(reply.failure().outcome(), v1::OUTCOME_CRASHED);
+  EXPECT_EQ(reply.failure().reason(), "LAUNCH_FAILED");
+  EXPECT_THAT(reply.failure().message(), HasSubstr("on purpose (42)"));
+  EXPECT_FALSE(reply.failure().fatal());
+}
+
+TEST_F(SessionTest, FixturesOfTheSelfTestAreHiddenAndRun) {
+  v1::RunnerRequest request;
+  request.mutable_hello();
+  int hidden = 0;
+  const v1::RunnerReply reply = Send(request);
+  for (const auto& info : reply.hello().implementations()) {
+    if (!info.hidden()) continue;
+    ++hidden;
+    EXPECT_EQ(info.family(), "selftest");
+    EXPECT_FALSE(info.default_choice());
+  }
+  EXPECT_EQ(hidden, 3);
+  for (const char* name : {"selftest/a", "selftest/b", "selftest/slower"}) {
+    ASSERT_TRUE(Send(PrepareOf("copy", "10000", name)).has_prepared());
+    EXPECT_TRUE(Verify(v1::Verify::BEFORE).verified().passed());
+    EXPECT_TRUE(Finish().has_finished());
+  }
+}
+
 TEST_F(SessionTest, ABurstStopsWhenItsTimeIsOver) {
   ASSERT_TRUE(Prepare("fixture/slow").has_prepared());  // 100 ms a launch
   const v1::BurstDone burst = Burst(100, 0.05).burst();
