@@ -112,7 +112,7 @@ class Devices final : public Command {
       const auto lines = CalibrationLines(device);
       io.out << device.name() << (lines.empty() ? ": not calibrated yet\n" : ":\n");
       for (const std::string& line : lines) {
-        io.out << Wrap("  " + Plain(line), kTableWidth, 4) << "\n";
+        io.out << "  " << Wrap(Plain(line), kTableWidth - 2, 4) << "\n";
       }
     }
   }
