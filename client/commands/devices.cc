@@ -1,6 +1,10 @@
 // devices: where measurements can run, and how those devices are.
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "client/commands/await.h"
 #include "client/commands/verbs.h"
 #include "client/errors.h"
@@ -16,11 +20,46 @@ namespace {
 using kbench::v1::Device;
 using kbench::v1::ListDevicesResponse;
 
+// Below this many the worker takes an assumed value for what changes between sessions.
+constexpr int kFewCanaries = 5;
+
 std::string StateCell(const Device& device) {
   if (!device.current_job().empty()) {
     return fmt::format("{} ({})", device.state(), JobId(device.current_job()));
   }
   return device.state();
+}
+
+// What the device can do and what measuring on it costs; empty while that is not known.
+std::vector<std::string> CalibrationLines(const Device& device) {
+  if (!device.has_calibration()) return {};
+  const kbench::v1::Calibration& c = device.calibration();
+  std::vector<std::string> lines = {c.passed() ? "calibration passed"
+                                               : "calibration failed at " + c.failed_step()};
+  const auto add = [&](double value, const std::string& text) {
+    if (value > 0) lines.push_back(text);
+  };
+  add(c.event_floor_seconds(), "an empty measurement reads " +
+                                   FormatSeconds(c.event_floor_seconds()) + ", an empty kernel " +
+                                   FormatSeconds(c.null_kernel_seconds()));
+  add(c.quantum_seconds(), "smallest step of the clock " + FormatSeconds(c.quantum_seconds()));
+  add(static_cast<double>(c.flush_bytes()),
+      "a flush touches " + FormatSize(static_cast<double>(c.flush_bytes())) + " twice");
+  add(c.read_bandwidth(), "memory: reads " + FormatBytes(c.read_bandwidth()) + ", writes " +
+                              FormatBytes(c.write_bandwidth()) + ", copies " +
+                              FormatBytes(c.copy_bandwidth()));
+  std::string products;
+  for (const auto& [dtype, rate] :
+       std::map<std::string, double>(c.matmul_flops().begin(), c.matmul_flops().end())) {
+    products += (products.empty() ? "matmul: " : ", ") + dtype + " " + FormatFlops(rate);
+  }
+  add(products.empty() ? 0 : 1, products);
+  if (c.passed() && c.canaries() > 0) {
+    lines.push_back(fmt::format("medians move by {} between sessions ({} canaries{})",
+                                FormatPercent(c.between_session_ratio()), c.canaries(),
+                                c.canaries() < kFewCanaries ? ": still assumed" : ""));
+  }
+  return lines;
 }
 
 class Devices final : public Command {
@@ -29,6 +68,7 @@ class Devices final : public Command {
   std::string help() const override { return "List devices and their state"; }
   void Declare(Arguments& arguments) override {
     DeclareFormat(arguments, &format_, {"table", "json"});
+    arguments.Flag("-v,--verbose", &verbose_, "Also what the calibration of each device found");
   }
 
   int Run(Context& context) override {
@@ -67,9 +107,18 @@ class Devices final : public Command {
       if (device.state_message().empty()) continue;
       io.out << Wrap(device.name() + ": " + device.state_message(), kTableWidth, 2) << "\n";
     }
+    if (!verbose_) return;
+    for (const Device& device : reply.devices()) {
+      const auto lines = CalibrationLines(device);
+      io.out << device.name() << (lines.empty() ? ": not calibrated yet\n" : ":\n");
+      for (const std::string& line : lines) {
+        io.out << "  " << Wrap(Plain(line), kTableWidth - 2, 4) << "\n";
+      }
+    }
   }
 
   std::string format_ = "table";
+  bool verbose_ = false;
 };
 
 }  // namespace

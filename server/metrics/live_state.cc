@@ -1,5 +1,6 @@
 #include "server/metrics/live_state.h"
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,8 @@ using kbench::v1::Device;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 
-constexpr const char* kDeviceStates[] = {"READY", "BUSY", "OFFLINE", "WEDGED", "FAILED"};
+constexpr const char* kDeviceStates[] = {"CALIBRATING", "READY",  "BUSY",
+                                         "OFFLINE",     "WEDGED", "FAILED"};
 
 MetricFamily Gauge(const char* name, const char* help) {
   MetricFamily family;
@@ -93,6 +95,65 @@ void AddTelemetry(const std::vector<Device>& devices, std::vector<MetricFamily>&
   }
 }
 
+struct CalibrationGauge {
+  const char* name;
+  const char* help;
+  double (*value)(const kbench::v1::Calibration&);
+};
+
+using kbench::v1::Calibration;
+
+// Zeros mean "not measured" and are left out.
+const CalibrationGauge kCalibration[] = {
+    {"kbench_device_event_floor_seconds", "What the device's clock reads around nothing.",
+     [](const Calibration& c) { return c.event_floor_seconds(); }},
+    {"kbench_device_null_kernel_seconds", "What the device's clock reads around an empty kernel.",
+     [](const Calibration& c) { return c.null_kernel_seconds(); }},
+    {"kbench_device_event_cost_seconds", "What the clock adds to the time of a real kernel.",
+     [](const Calibration& c) { return c.event_cost_seconds(); }},
+    {"kbench_device_clock_quantum_seconds", "Smallest step between two times of the device.",
+     [](const Calibration& c) { return c.quantum_seconds(); }},
+    {"kbench_device_read_bandwidth_bytes_per_second", "Measured roof of reading memory.",
+     [](const Calibration& c) { return c.read_bandwidth(); }},
+    {"kbench_device_write_bandwidth_bytes_per_second", "Measured roof of writing memory.",
+     [](const Calibration& c) { return c.write_bandwidth(); }},
+    {"kbench_device_copy_bandwidth_bytes_per_second",
+     "Measured roof of copying memory, read and written bytes together.",
+     [](const Calibration& c) { return c.copy_bandwidth(); }},
+    {"kbench_device_between_session_ratio",
+     "Relative standard deviation of a median between sessions, from the device's canaries.",
+     [](const Calibration& c) { return c.between_session_ratio(); }},
+};
+
+void AddCalibration(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
+  MetricFamily passed = Gauge("kbench_device_calibration_passed",
+                              "1 when the device passed its calibration, 0 when it failed.");
+  MetricFamily canaries = Gauge("kbench_device_canaries",
+                                "Canary sessions behind kbench_device_between_session_ratio.");
+  MetricFamily roof = Gauge("kbench_device_matmul_roof_flops_per_second",
+                            "Measured rate of the library's matrix product, by dtype.");
+  for (const Device& device : devices) {
+    if (!device.has_calibration()) continue;
+    Add(passed, {{"device", device.name()}}, device.calibration().passed() ? 1 : 0);
+    Add(canaries, {{"device", device.name()}}, device.calibration().canaries());
+    const auto& flops = device.calibration().matmul_flops();
+    for (const auto& [dtype, rate] : std::map<std::string, double>(flops.begin(), flops.end())) {
+      Add(roof, {{"device", device.name()}, {"dtype", dtype}}, rate);
+    }
+  }
+  for (const CalibrationGauge& gauge : kCalibration) {
+    MetricFamily family = Gauge(gauge.name, gauge.help);
+    for (const Device& device : devices) {
+      const double value = device.has_calibration() ? gauge.value(device.calibration()) : 0;
+      if (value > 0) Add(family, {{"device", device.name()}}, value);
+    }
+    if (!family.metric.empty()) families.push_back(std::move(family));
+  }
+  for (MetricFamily* family : {&passed, &canaries, &roof}) {
+    if (!family->metric.empty()) families.push_back(std::move(*family));
+  }
+}
+
 }  // namespace
 
 void LiveCollector::SetSource(std::function<LiveState()> source) {
@@ -118,6 +179,7 @@ std::vector<MetricFamily> LiveCollector::Collect() const {
   if (!state.devices.empty()) {
     AddDeviceState(state.devices, families);
     AddTelemetry(state.devices, families);
+    AddCalibration(state.devices, families);
   }
   return families;
 }

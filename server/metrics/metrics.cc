@@ -7,6 +7,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <cmath>
 #include <exception>
 #include <utility>
 
@@ -24,6 +25,11 @@ const prometheus::Histogram::BucketBoundaries kCommitBuckets = {
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5};
 const prometheus::Histogram::BucketBoundaries kJobBuckets = {
     0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
+const prometheus::Histogram::BucketBoundaries kGapBuckets = {
+    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10};
+// The label's values, whatever a worker says.
+constexpr const char* kPhases[] = {"wait",    "prepare", "verify", "warm",
+                                   "measure", "burst",   "check",  "finish"};
 
 prometheus::Counter& Counter(prometheus::Registry& registry, const char* name, const char* help) {
   return BuildCounter().Name(name).Help(help).Register(registry).Add({});
@@ -69,6 +75,16 @@ Metrics::Metrics(const std::string& version, std::size_t most_result_series)
                               "Time from a job's submission to its start.", kJobBuckets);
   run_seconds_ = &Histogram(*registry_, "kbench_job_run_duration_seconds",
                             "Time from a job's start to its end.", kJobBuckets);
+  gap_seconds_ = &Histogram(*registry_, "kbench_case_gap_seconds",
+                            "Time from the end of a case to the start of the next one of its job "
+                            "on the same device.",
+                            kGapBuckets);
+  busy_seconds_ = &BuildCounter()
+                       .Name("kbench_device_busy_seconds_total")
+                       .Help(
+                           "Time that attempts spent on a device, by phase. Phase burst is the "
+                           "part of phase measure inside bursts; the others add up to the whole.")
+                       .Register(*registry_);
   BuildGauge()
       .Name("kbench_build_info")
       .Help("The version of the coordinator; the value is 1.")
@@ -93,6 +109,19 @@ void Metrics::JobCompleted(State state, double queue_seconds, double run_seconds
 void Metrics::LeasesExpired(int count) { lease_expirations_->Increment(count); }
 void Metrics::StaleResult() { stale_results_->Increment(); }
 void Metrics::CommitTook(double seconds) { commit_seconds_->Observe(seconds); }
+
+void Metrics::AttemptTook(const std::string& device,
+                          const std::map<std::string, double>& phase_seconds, double gap_seconds) {
+  for (const char* phase : kPhases) {
+    const auto spent = phase_seconds.find(phase);
+    // A worker's word: what is not a duration must not spoil a counter.
+    if (spent == phase_seconds.end() || !(spent->second > 0) || !std::isfinite(spent->second)) {
+      continue;
+    }
+    busy_seconds_->Add({{"device", device}, {"phase", phase}}).Increment(spent->second);
+  }
+  if (gap_seconds > 0 && std::isfinite(gap_seconds)) gap_seconds_->Observe(gap_seconds);
+}
 
 absl::StatusOr<std::string> Metrics::Serve(const std::string& address) {
   const std::size_t colon = address.rfind(':');

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ class Counter;
 class Exposer;
 class Histogram;
 class Registry;
+template <typename T>
+class Family;
 }  // namespace prometheus
 
 namespace kbench::metrics {
@@ -35,6 +38,10 @@ class Metrics {
   void LeasesExpired(int count);
   void StaleResult();
   void CommitTook(double seconds);
+  // Where the time of an attempt on the device went, by phase (those of AttemptResult), and how
+  // long the device had waited for it while more of the job was known (0: it had not).
+  void AttemptTook(const std::string& device, const std::map<std::string, double>& phase_seconds,
+                   double gap_seconds);
   void RecordResult(const kbench::v1::Result& result) { results_->Record(result); }
   void SetLiveSource(std::function<LiveState()> source) { live_->SetSource(std::move(source)); }
 
@@ -57,6 +64,8 @@ class Metrics {
   prometheus::Histogram* commit_seconds_;
   prometheus::Histogram* queue_seconds_;
   prometheus::Histogram* run_seconds_;
+  prometheus::Histogram* gap_seconds_;
+  prometheus::Family<prometheus::Counter>* busy_seconds_;  // by device and phase
 };
 
 }  // namespace kbench::metrics

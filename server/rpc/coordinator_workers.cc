@@ -53,6 +53,11 @@ absl::Status CheckHello(const WorkerHello& hello) {
   return absl::OkStatus();
 }
 
+// Not while it is CALIBRATING, WEDGED or FAILED.
+bool TakesCases(const std::string& state) {
+  return state.empty() || state == "READY" || state == "BUSY";
+}
+
 std::vector<scheduler::Held> ToHeldList(
     const google::protobuf::RepeatedPtrField<kbench::v1::HeldAttempt>& held) {
   std::vector<scheduler::Held> list;
@@ -191,7 +196,7 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
   worker.device_kind = device.kind();
   worker.device_key = DeviceKey(device);
   worker.capabilities = CapabilitiesOf(device);
-  worker.ready = device.state() != "WEDGED" && device.state() != "FAILED";
+  worker.ready = TakesCases(device.state());
   scheduler::HelloAnswer answer = scheduler_.WorkerHello(Now(), worker, ToHeldList(hello.held()));
   if (!answer.accepted) {
     spdlog::warn("worker {} refused: {}", hello.worker_id(), answer.refusal);
@@ -226,11 +231,9 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
 }
 
 void Coordinator::OnHeartbeat(const Session& session, const kbench::v1::Heartbeat& heartbeat) {
-  const std::string& state = heartbeat.device_state();
-  devices_.WorkerBeat(session.worker_id, state, heartbeat.device_message(), heartbeat.telemetry(),
-                      clock_.WallMicros());
-  const bool ready = state.empty() || state == "READY" || state == "BUSY";
-  CommitEffects(scheduler_.WorkerHeartbeat(Now(), session.worker_id, session.boot_id, ready,
+  devices_.WorkerBeat(session.worker_id, heartbeat, clock_.WallMicros());
+  CommitEffects(scheduler_.WorkerHeartbeat(Now(), session.worker_id, session.boot_id,
+                                           TakesCases(heartbeat.device_state()),
                                            heartbeat.draining(), ToHeldList(heartbeat.held())));
 }
 
@@ -266,6 +269,12 @@ void Coordinator::OnResult(const std::shared_ptr<WorkerLink>& link, const Sessio
     AddEffects(std::move(answer.effects), nullptr, step);
     Commit(std::move(step));
     return;
+  }
+  if (const kbench::v1::Device* device = devices_.OfWorker(session.worker_id)) {
+    step.on_durable.push_back([this, name = device->name(), seconds = result.phase_seconds(),
+                               gap = result.gap_seconds()] {
+      metrics_.AttemptTook(name, {seconds.begin(), seconds.end()}, gap);
+    });
   }
   CaseResults results;
   results.ref = {result.id().job(), result.id().case_index()};

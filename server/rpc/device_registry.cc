@@ -21,14 +21,15 @@ void DeviceRegistry::WorkerSaidHello(const Device& device, const std::string& wo
   *known.mutable_last_heartbeat_time() = ToTimestamp(now_micros);
 }
 
-void DeviceRegistry::WorkerBeat(const std::string& worker_id, const std::string& state,
-                                const std::string& message, const kbench::v1::Telemetry& telemetry,
-                                std::int64_t now_micros) {
+void DeviceRegistry::WorkerBeat(const std::string& worker_id,
+                                const kbench::v1::Heartbeat& heartbeat, std::int64_t now_micros) {
+  const std::string& state = heartbeat.device_state();
   for (auto& [name, device] : devices_) {
     if (device.worker() != worker_id) continue;
     device.set_state(state.empty() ? "READY" : state);
-    device.set_state_message(message);
-    *device.mutable_telemetry() = telemetry;
+    device.set_state_message(heartbeat.device_message());
+    *device.mutable_telemetry() = heartbeat.telemetry();
+    if (heartbeat.has_calibration()) *device.mutable_calibration() = heartbeat.calibration();
     *device.mutable_last_heartbeat_time() = ToTimestamp(now_micros);
   }
 }

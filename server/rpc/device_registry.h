@@ -1,6 +1,6 @@
 // The devices this coordinator has heard of since it started, with what their workers said: state,
-// telemetry, implementations. A device stays known while its worker is away. Not thread-safe: owned
-// by the coordinator, under its lock.
+// telemetry, calibration, implementations. A device stays known while its worker is away. Not
+// thread-safe: owned by the coordinator, under its lock.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kbench/v1/device.pb.h"
+#include "kbench/v1/worker_service.pb.h"
 
 namespace kbench::server {
 
@@ -17,8 +18,7 @@ class DeviceRegistry {
  public:
   void WorkerSaidHello(const kbench::v1::Device& device, const std::string& worker_id,
                        std::int64_t now_micros);
-  void WorkerBeat(const std::string& worker_id, const std::string& state,
-                  const std::string& message, const kbench::v1::Telemetry& telemetry,
+  void WorkerBeat(const std::string& worker_id, const kbench::v1::Heartbeat& heartbeat,
                   std::int64_t now_micros);
   void WorkerLeft(const std::string& worker_id);
 

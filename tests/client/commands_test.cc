@@ -264,6 +264,26 @@ TEST_F(CommandsTest, KernelsDevicesVersion) {
   EXPECT_THAT(Run({"version"}).out, HasSubstr("kbench-server 9.8.7 on unix:/fake.sock"));
 }
 
+TEST_F(CommandsTest, DevicesShowTheirCalibrationWhenAsked) {
+  fake_.devices.devices = Parse<kbench::v1::ListDevicesResponse>(
+      R"(devices { name: "gpu0" state: "READY" model: "NVIDIA H200" calibration {
+           passed: true event_floor_seconds: 1.28e-6 null_kernel_seconds: 3.3e-6
+           quantum_seconds: 3.2e-8 flush_bytes: 100663296 read_bandwidth: 4.1e12
+           write_bandwidth: 4.2e12 copy_bandwidth: 4.3e12
+           matmul_flops { key: "fp16" value: 8e14 } matmul_flops { key: "fp32" value: 5e13 }
+           between_session_ratio: 0.0021 canaries: 9 } }
+         devices { name: "gpu1" state: "CALIBRATING" model: "NVIDIA H200" })");
+  EXPECT_THAT(Run({"devices"}).out,
+              AllOf(HasSubstr("gpu1    CALIBRATING"), Not(HasSubstr("calibration"))));
+  EXPECT_THAT(Run({"devices", "-v"}).out,
+              AllOf(HasSubstr("gpu0:\n  calibration passed\n  an empty measurement reads 1.28"),
+                    HasSubstr("a flush touches 96.0 MiB twice\n"), HasSubstr("memory: reads 4.1"),
+                    HasSubstr("matmul: fp16 800"),
+                    HasSubstr("medians move by 0.21% between sessions (9 canaries)\n"),
+                    HasSubstr("gpu1: not calibrated yet\n")));
+  EXPECT_THAT(Run({"devices", "-o", "json"}).out, HasSubstr("\"between_session_ratio\":0.0021"));
+}
+
 TEST_F(CommandsTest, ArtifactsAreListedAndFetched) {
   fake_.results.artifacts = Parse<kbench::v1::ListArtifactsResponse>(
       R"(artifacts { name: "artifacts/k3f9x2ab-0-samples.json" size_bytes: 2048

@@ -148,8 +148,10 @@ void CaseExecutor::FlyCanaries(const CancelToken& cancel) {
   known_.sessions.insert(known_.sessions.end(), sessions->begin(), sessions->end());
   KeepLatest(&known_.sessions);
   Publish();
-  spdlog::info("canary {}: medians move by {:.2f} % between sessions",
-               known_.calibration->canaries(), 100 * known_.calibration->between_session_ratio());
+  const v1::Calibration& now = *known_.calibration;
+  spdlog::info("canary {}: medians move by {:.2f} % between sessions{}", now.canaries(),
+               100 * now.between_session_ratio(),
+               now.canaries() < kFewCanaries ? " (assumed)" : "");
 }
 
 }  // namespace kbench

@@ -110,10 +110,10 @@ class Calibrating {
       if (!cell) return true;
       cell->reference_dir = reference_dir_;
       cell->flush_bytes = cuda_ ? result_.flush_bytes() : 0;
-      cell->launch_limit_seconds = cuda_ ? 0.05 : 0.04;
-      cell->warm_seconds = cuda_ ? 0.1 : 0.04;
+      cell->launch_limit_seconds = cuda_ ? 0.05 : 0.03;
+      cell->warm_seconds = cuda_ ? 0.1 : 0.03;
       cell->samples = cuda_ ? 8 : 3;
-      cell->burst_seconds = cuda_ ? 0.1 : 0.05;
+      cell->burst_seconds = cuda_ ? 0.1 : 0.03;
       if (!Use("matmul", cell->implementation)) return false;
       const auto medians = RunQuickCell(*runner_, *cell, cancel_);
       if (medians.ok()) return Take(roof, *cell, *medians);

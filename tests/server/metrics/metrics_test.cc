@@ -70,6 +70,7 @@ std::string EverythingText() {
   metrics.JobSubmitted();
   metrics.JobCompleted(scheduler::State::kFailed, 1, 2);
   metrics.CommitTook(0.001);
+  metrics.AttemptTook("gpu0", {{"measure", 1.5}, {"burst", 1.25}}, 0.01);
   kbench::v1::Result result = MakeResult("cublas", 1e-3);
   result.mutable_throughput()->set_bytes(1);
   result.mutable_throughput()->set_bytes_per_second(2);
@@ -86,6 +87,19 @@ std::string EverythingText() {
     telemetry.set_memory_clock_hertz(1e9);
     telemetry.set_temperature_celsius(40);
     telemetry.set_power_watts(300);
+    kbench::v1::Calibration& calibration = *live.devices[0].mutable_calibration();
+    calibration.set_passed(true);
+    calibration.set_event_floor_seconds(1.28e-6);
+    calibration.set_null_kernel_seconds(3.3e-6);
+    calibration.set_event_cost_seconds(2e-6);
+    calibration.set_quantum_seconds(3.2e-8);
+    calibration.set_read_bandwidth(4.1e12);
+    calibration.set_write_bandwidth(4.2e12);
+    calibration.set_copy_bandwidth(4.3e12);
+    calibration.set_between_session_ratio(0.003);
+    calibration.set_canaries(7);
+    (*calibration.mutable_matmul_flops())["fp16"] = 8e14;
+    (*calibration.mutable_matmul_flops())["fp32"] = 5e13;
     return live;
   });
   return metrics.Text();
@@ -150,6 +164,39 @@ TEST(Metrics, LabelSetsAreBoundedAndTheOldestGoes) {
     EXPECT_THAT(text, Not(HasSubstr("implementation=\"" + std::string(gone) + "\"")));
   }
   EXPECT_THAT(text, HasSubstr("kbench_result_series_evicted_total 2"));
+}
+
+TEST(Metrics, TheTimeOfADeviceIsCountedByPhase) {
+  Metrics metrics("1.2.3");
+  metrics.AttemptTook("gpu0", {{"measure", 1.5}, {"burst", 1.25}, {"prepare", 0.5}}, 0.03);
+  metrics.AttemptTook("gpu0", {{"measure", 0.5}, {"wait", -1}, {"made up", 9}}, 0);
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text, HasSubstr("kbench_device_busy_seconds_total{device=\"gpu0\","
+                              "phase=\"measure\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("phase=\"burst\"} 1.25\n"));
+  EXPECT_THAT(text, HasSubstr("phase=\"prepare\"} 0.5\n"));
+  EXPECT_THAT(text, Not(HasSubstr("phase=\"wait\"")));
+  EXPECT_THAT(text, Not(HasSubstr("made up"))) << "the label is bounded";
+  EXPECT_THAT(text, HasSubstr("kbench_case_gap_seconds_count 1\n"));
+  EXPECT_THAT(text, HasSubstr("kbench_case_gap_seconds_bucket{le=\"0.05\"} 1\n"));
+}
+
+TEST(Metrics, ACalibrationIsExported) {
+  const std::string text = EverythingText();
+  for (const char* line :
+       {"kbench_device_calibration_passed{device=\"gpu0\"} 1\n",
+        "kbench_device_event_floor_seconds{device=\"gpu0\"} 1.28e-06\n",
+        "kbench_device_null_kernel_seconds{device=\"gpu0\"} 3.3e-06\n",
+        "kbench_device_clock_quantum_seconds{device=\"gpu0\"} 3.2e-08\n",
+        "kbench_device_read_bandwidth_bytes_per_second{device=\"gpu0\"} 4100000000000\n",
+        "kbench_device_write_bandwidth_bytes_per_second{device=\"gpu0\"} 4200000000000\n",
+        "kbench_device_copy_bandwidth_bytes_per_second{device=\"gpu0\"} 4300000000000\n",
+        "kbench_device_matmul_roof_flops_per_second{device=\"gpu0\",dtype=\"fp16\"} 8",
+        "kbench_device_between_session_ratio{device=\"gpu0\"} 0.003\n",
+        "kbench_device_canaries{device=\"gpu0\"} 7\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, HasSubstr("kbench_device_state{device=\"gpu0\",state=\"CALIBRATING\"} 0\n"));
 }
 
 TEST(Metrics, TheTextFollowsThePromptoolsRules) {

@@ -209,6 +209,12 @@ void FakeWorker::Beat(const std::vector<HeldAttempt>& held, const std::string& s
   stream_->Write(message);
 }
 
+void FakeWorker::Beat(const kbench::v1::Heartbeat& heartbeat) {
+  WorkerMessage message;
+  *message.mutable_heartbeat() = heartbeat;
+  stream_->Write(message);
+}
+
 void FakeWorker::Progress(const kbench::v1::AttemptId& id, int round) {
   WorkerMessage message;
   *message.mutable_progress()->mutable_id() = id;

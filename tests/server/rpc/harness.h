@@ -83,6 +83,7 @@ class FakeWorker {
 
   void Beat(const std::vector<kbench::v1::HeldAttempt>& held = {},
             const std::string& state = "READY");
+  void Beat(const kbench::v1::Heartbeat& heartbeat);
   void Progress(const kbench::v1::AttemptId& id, int round);
   void SendResult(const kbench::v1::AttemptResult& result);
   // A good result for everything an assignment asks for.

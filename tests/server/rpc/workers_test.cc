@@ -26,6 +26,34 @@ void WaitForDeviceState(TestServer& server, const std::string& state) {
   ADD_FAILURE() << "the device did not become " << state;
 }
 
+TEST(Workers, ADeviceThatCalibratesOrFailedGetsNothingAndItsCalibrationIsListed) {
+  TestServer server;
+  Device device = FakeDevice("cpu", "cpu");
+  device.set_state("CALIBRATING");
+  FakeWorker worker(server, "w1", device);
+  ASSERT_TRUE(worker.Welcome().has_value());
+  const kbench::v1::Job job = server.MustSubmit(MatmulJob());
+  EXPECT_EQ(job.reason(), "DEVICE_NOT_READY");
+  EXPECT_FALSE(worker.Assign(0.1).has_value());
+  Heartbeat heartbeat;
+  heartbeat.set_device_state("FAILED");
+  heartbeat.set_device_message("calibration failed at flush: too warm");
+  heartbeat.mutable_calibration()->set_failed_step("flush");
+  worker.Beat(heartbeat);
+  WaitForDeviceState(server, "FAILED");
+  EXPECT_EQ(Devices(server)[0].state_message(), "calibration failed at flush: too warm");
+  EXPECT_EQ(Devices(server)[0].calibration().failed_step(), "flush");
+  EXPECT_FALSE(worker.Assign(0.1).has_value());
+  heartbeat.set_device_state("READY");
+  heartbeat.clear_device_message();
+  heartbeat.mutable_calibration()->set_passed(true);
+  heartbeat.mutable_calibration()->set_flush_bytes(7);
+  worker.Beat(heartbeat);
+  EXPECT_TRUE(worker.Assign().has_value());
+  worker.Beat();  // says nothing of it: what is known stays
+  EXPECT_EQ(Devices(server)[0].calibration().flush_bytes(), 7);
+}
+
 TEST(Workers, DevicesFollowTheirWorkers) {
   TestServer server;
   EXPECT_TRUE(Devices(server).empty());

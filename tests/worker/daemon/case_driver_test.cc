@@ -397,13 +397,18 @@ TEST_F(CaseDriverTest, TimesByPhaseAddUp) {
 
 TEST_F(CaseDriverTest, ShortRoundsGrowToWhatTheCaseHasCostAlready) {
   // Checks of 0.35 s and rounds of 10 ms: measuring alone would be a tenth of the case.
-  Implementations({"fake/fast", "fake/slow"});
-  assign_.mutable_policy()->set_target_ratio(0.005);
+  Implementations({"fake/slow-check"});
   auto results = Run();
-  const int samples = results["fake/fast"].device_time().samples();
+  const auto& phases = outcome_.result.phase_seconds();
+  const double overhead = phases.at("verify") + phases.at("check");
+  EXPECT_GT(overhead, 0.6);
+  EXPECT_GE(phases.at("burst"), 0.9 * overhead);
+  EXPECT_LE(phases.at("burst"), 1.7) << "and no more than a second and a half";
+  EXPECT_EQ(results["fake/slow-check"].device_time().rounds(), 8);
+  // Somebody who wants it quick gets it quick.
   assign_.mutable_policy()->set_target_ratio(0.02);
   results = Run();
-  EXPECT_GE(samples, results["fake/fast"].device_time().samples());
+  EXPECT_EQ(results["fake/slow-check"].device_time().samples(), 80);
 }
 
 TEST_F(CaseDriverTest, AnImpossibleTargetEndsWithWhatWasReached) {

@@ -30,8 +30,8 @@ const char* const kNames[] = {
     "fake/exit", "fake/hang", "fake/hang-prepare", "fake/bad-frame", "fake/huge-frame",
     "fake/nan-frame", "fake/wrong-id", "fake/wrong-kind", "fake/wrong", "fake/wrong-after",
     "fake/flood", "fake/oom", "fake/oom-if-shared", "fake/too-slow", "fake/negative", "fake/empty",
-    "fake/drift", "fake/stolen", "fake/stolen-at-first", "fake/exclusive-a", "fake/exclusive-b",
-    "fake/fatal", "fake/unsupported", "fake/close", "fake/late-half-frame",
+    "fake/drift", "fake/stolen", "fake/stolen-at-first", "fake/exclusive-a", "fake/slow-check",
+    "fake/exclusive-b", "fake/fatal", "fake/unsupported", "fake/close", "fake/late-half-frame",
     // Sound, under names that the catalog knows as baselines of matmul.
     "cpu/openblas", "cpu/naive"};
 
@@ -214,7 +214,7 @@ class FakeRunner {
   }
 
   void Verify(const v1::Verify& verify, v1::Verified* verified) {
-    if (Is("slow") && verify.stage() != v1::Verify::AFTER) {
+    if ((Is("slow") || Is("slow-check")) && verify.stage() != v1::Verify::AFTER) {
       std::this_thread::sleep_for(std::chrono::milliseconds(350));
     }
     verified->set_passed(!Is("wrong") &&
