@@ -13,6 +13,12 @@ struct Awaited {
   bool ended = false;  // and `job` is whole
   kbench::v1::Job job;
 };
+// For a verb that shows something else of the job than its rows.
+class SilentReport final : public Report {
+ public:
+  void CaseEnded(const kbench::v1::Job&, const kbench::v1::CaseStatus&) override {}
+};
+
 // Writes to the report as the job goes on.
 Awaited AwaitJob(Context& context, const Backend& backend, const std::string& job_name,
                  Report& report);

@@ -36,11 +36,6 @@ constexpr char kExitCodes[] =
     "  8 --fail-on: it may be so, or there is nothing earlier to compare with.\n"
     "  Where it measures first, also those of submit.";
 
-class NoReport final : public Report {
- public:
-  void CaseEnded(const Job&, const CaseStatus&) override {}
-};
-
 absl::StatusOr<Result> GetResult(const Backend& backend, const std::string& name) {
   kbench::v1::GetResultRequest request;
   request.set_name("results/" + ShortResultName(name));
@@ -190,7 +185,7 @@ class Compare final : public Command {
   int Measure(Context& context, const Backend& backend, const kbench::v1::JobSpec& spec) {
     const auto job = SubmitSpec(backend, spec, "");
     if (!job.ok()) return ReportError(context.io, job.status());
-    NoReport report;
+    SilentReport report;
     const Awaited awaited = AwaitJob(context, backend, job->name(), report);
     if (!awaited.ended) return awaited.code;
     std::vector<ComparedPair> pairs;

@@ -27,11 +27,6 @@ constexpr char kFirst[] = "selftest/a";
 constexpr char kSame[] = "selftest/b";
 constexpr char kSlower[] = "selftest/slower";
 
-class NoReport final : public Report {
- public:
-  void CaseEnded(const Job&, const kbench::v1::CaseStatus&) override {}
-};
-
 // As the scheduler chooses: a GPU if there is one, else the first.
 absl::StatusOr<Device> ChooseDevice(const ListDevicesResponse& reply, const std::string& wanted) {
   std::vector<std::string> names;
@@ -92,8 +87,8 @@ class Selftest final : public Command {
     page.pairs = pairs_;
     page.checks = selftest::CalibrationChecks(page.device);
 
-    std::vector<selftest::Run> same;
-    std::vector<selftest::Run> slower;
+    std::vector<selftest::PairRun> same;
+    std::vector<selftest::PairRun> slower;
     for (const auto& [second, runs] : {std::pair{kSame, &same}, {kSlower, &slower}}) {
       if (const int code = Submits(context, *backend, page, second, runs); code != kExitOk) {
         return code;
@@ -109,7 +104,7 @@ class Selftest final : public Command {
  private:
   // Not kExitOk: the service failed, or Ctrl-C. What a fixture did is a run's matter.
   int Submits(Context& context, const Backend& backend, const selftest::Page& page,
-              const std::string& second, std::vector<selftest::Run>* runs) const {
+              const std::string& second, std::vector<selftest::PairRun>* runs) const {
     Submission what;
     what.kernels = "copy";
     what.dtypes = "fp32";
@@ -123,7 +118,7 @@ class Selftest final : public Command {
     for (int i = 0; i < pairs_; ++i) {
       const auto job = SubmitSpec(backend, *spec, "");
       if (!job.ok()) return ReportError(context.io, job.status());
-      NoReport report;
+      SilentReport report;
       const Awaited awaited = AwaitJob(context, backend, job->name(), report);
       if (!awaited.ended) return awaited.code;
       auto run = Judge(backend, awaited.job, second);
@@ -134,9 +129,9 @@ class Selftest final : public Command {
   }
 
   // Each pair is a request, so a family, of its own: a false verdict must not hide among many.
-  static absl::StatusOr<selftest::Run> Judge(const Backend& backend, const Job& job,
-                                             const std::string& second) {
-    selftest::Run run;
+  static absl::StatusOr<selftest::PairRun> Judge(const Backend& backend, const Job& job,
+                                                 const std::string& second) {
+    selftest::PairRun run;
     const Result* a = RowOf(job, kFirst);
     const Result* b = RowOf(job, second);
     if (a == nullptr || b == nullptr) return run;

@@ -30,7 +30,7 @@ std::vector<Check> CalibrationChecks(const kbench::v1::Device& device);
 std::int64_t CopyElements(const kbench::v1::Device& device);
 
 // One submit of two fixtures.
-struct Run {
+struct PairRun {
   bool measured = false;     // both have a time
   kbench::v1::Result first;  // selftest/a
   std::string verdict;       // of the second fixture against it
@@ -38,6 +38,6 @@ struct Run {
 };
 
 // `same`: a against b, the same work twice. `slower`: a against one with 2 % more work.
-std::vector<Check> RunChecks(const std::vector<Run>& same, const std::vector<Run>& slower);
+std::vector<Check> RunChecks(const std::vector<PairRun>& same, const std::vector<PairRun>& slower);
 
 }  // namespace kbench::client::selftest

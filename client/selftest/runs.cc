@@ -20,8 +20,8 @@ constexpr double kCoveredShare = 0.90;
 
 State Holds(bool holds) { return holds ? State::kPass : State::kFail; }
 
-int Count(const std::vector<Run>& runs, const std::string& verdict) {
-  return static_cast<int>(std::count_if(runs.begin(), runs.end(), [&](const Run& run) {
+int Count(const std::vector<PairRun>& runs, const std::string& verdict) {
+  return static_cast<int>(std::count_if(runs.begin(), runs.end(), [&](const PairRun& run) {
     return run.measured && run.verdict == verdict;
   }));
 }
@@ -32,16 +32,16 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-Check Measured(const std::vector<Run>& same, const std::vector<Run>& slower) {
+Check Measured(const std::vector<PairRun>& same, const std::vector<PairRun>& slower) {
   const std::size_t total = same.size() + slower.size();
-  const auto measured = [](const Run& run) { return run.measured; };
+  const auto measured = [](const PairRun& run) { return run.measured; };
   const auto good = std::count_if(same.begin(), same.end(), measured) +
                     std::count_if(slower.begin(), slower.end(), measured);
   return {"submits", Holds(static_cast<std::size_t>(good) == total),
           fmt::format("{} of {} gave a time for both fixtures", good, total)};
 }
 
-Check SameTwice(const std::vector<Run>& same) {
+Check SameTwice(const std::vector<PairRun>& same) {
   const int wrong = Count(same, "faster") + Count(same, "slower");
   const int allowed = std::max(1, static_cast<int>(kFalseShare * static_cast<double>(same.size())));
   return {"same twice", Holds(wrong <= allowed),
@@ -51,11 +51,11 @@ Check SameTwice(const std::vector<Run>& same) {
                       Count(same, "inconclusive"))};
 }
 
-Check TwoPercent(const std::vector<Run>& slower) {
+Check TwoPercent(const std::vector<PairRun>& slower) {
   const int found = Count(slower, "slower");
   const int least = static_cast<int>(std::ceil(kFoundShare * static_cast<double>(slower.size())));
   std::vector<double> speedups;
-  for (const Run& run : slower) {
+  for (const PairRun& run : slower) {
     if (run.measured && run.speedup > 0) speedups.push_back(run.speedup);
   }
   std::string text =
@@ -73,11 +73,11 @@ struct Coverage {
   double spread = 0;  // largest less smallest median, over the grand median
 };
 
-Coverage CoverageOf(const std::vector<Run>& same, const std::vector<Run>& slower) {
+Coverage CoverageOf(const std::vector<PairRun>& same, const std::vector<PairRun>& slower) {
   std::vector<const Result*> results;
   std::vector<double> medians;
   for (const auto* runs : {&same, &slower}) {
-    for (const Run& run : *runs) {
+    for (const PairRun& run : *runs) {
       if (!run.measured) continue;
       results.push_back(&run.first);
       medians.push_back(run.first.device_time().median());
@@ -109,7 +109,7 @@ Check Covered(const Coverage& coverage) {
 
 }  // namespace
 
-std::vector<Check> RunChecks(const std::vector<Run>& same, const std::vector<Run>& slower) {
+std::vector<Check> RunChecks(const std::vector<PairRun>& same, const std::vector<PairRun>& slower) {
   const Coverage coverage = CoverageOf(same, slower);
   std::vector<Check> checks = {Measured(same, slower), SameTwice(same), TwoPercent(slower),
                                Covered(coverage)};
