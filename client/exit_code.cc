@@ -16,21 +16,23 @@ using kbench::v1::Result;
 int Badness(int code) {
   switch (code) {
     case kExitInfrastructure:
-      return 5;
+      return 7;
     case kExitCancelled:
-      return 4;
+      return 6;
     case kExitBadOutcome:
-      return 3;
+      return 5;
     case kExitTimedOut:
-      return 2;
+      return 4;
+    case kExitRegression:
+      return 3;
     case kExitSuspect:
+      return 2;
+    case kExitInconclusive:
       return 1;
     default:
       return 0;
   }
 }
-
-int Worse(int a, int b) { return Badness(b) > Badness(a) ? b : a; }
 
 bool DidNotRun(const Result& result) {
   return result.outcome() == kbench::v1::OUTCOME_UNSUPPORTED ||
@@ -92,12 +94,15 @@ int ExitCodeOfState(kbench::v1::JobState state) {
 
 }  // namespace
 
+int WorseExitCode(int a, int b) { return Badness(b) > Badness(a) ? b : a; }
+
 int ExitCodeOf(const Job& job) {
   int code = ExitCodeOfState(job.state());
   for (const CaseStatus& status : job.cases()) {
-    code = Worse(code, ExitCodeOfState(status.state()));
-    if (AskedForAndMissing(job, status)) code = Worse(code, kExitBadOutcome);
-    for (const Result& result : status.results()) code = Worse(code, ExitCodeOfResult(result));
+    code = WorseExitCode(code, ExitCodeOfState(status.state()));
+    if (AskedForAndMissing(job, status)) code = WorseExitCode(code, kExitBadOutcome);
+    for (const Result& result : status.results())
+      code = WorseExitCode(code, ExitCodeOfResult(result));
   }
   return code;
 }

@@ -10,10 +10,12 @@ enum ExitCode : int {
   kExitOk = 0,
   kExitBadOutcome = 1,
   kExitUsage = 2,
+  kExitRegression = 3,
   kExitSuspect = 4,
   kExitInfrastructure = 5,
   kExitTimedOut = 6,
   kExitCancelled = 7,
+  kExitInconclusive = 8,
   kExitTryAgain = 75,
   kExitInterrupted = 130,  // Ctrl-C: 128 + SIGINT; the job goes on
 };
@@ -22,10 +24,14 @@ enum ExitCode : int {
 inline constexpr char kExitCodesHelp[] =
     "Exit codes: 0 every row is OK and VALID (or --detach: the job was taken);\n"
     "  1 a row is wrong, crashed, ran out of memory or did not compile, or something\n"
-    "    asked for by name did not run;  2 wrong use;  4 a number is SUSPECT or INVALID;\n"
-    "  5 kbench or the machine failed;  6 a row timed out, or the job never started;\n"
-    "  7 cancelled;  75 the queue is full, try again;  130 Ctrl-C, the job goes on.\n"
-    "  Several at once: the first of 5, 7, 1, 6, 4.";
+    "    asked for by name did not run;  2 wrong use;  3 --fail-on: it is so;\n"
+    "  4 a number is SUSPECT or INVALID;  5 kbench or the machine failed;\n"
+    "  6 a row timed out, or the job never started;  7 cancelled;  8 --fail-on: it may be so;\n"
+    "  75 the queue is full, try again;  130 Ctrl-C, the job goes on.\n"
+    "  Several at once: the first of 5, 7, 1, 6, 3, 4, 8.";
+
+// Which of two codes counts where both hold.
+int WorseExitCode(int a, int b);
 
 // Of an ended job, with the results of its cases. The worst one counts: infrastructure, cancelled,
 // a bad outcome, a time-out, a suspect or invalid number. UNSUPPORTED and SKIPPED rows count only

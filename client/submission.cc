@@ -24,20 +24,6 @@ absl::Status FieldError(const std::string& field, const std::string& reason,
                    {.reason = reason, .metadata = {}, .violations = {{field, message}}});
 }
 
-// Parts between commas, spaces around them dropped; empty parts too.
-std::vector<std::string> SplitList(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else if (c != ' ') {
-      parts.back() += c;
-    }
-  }
-  std::erase_if(parts, [](const std::string& part) { return part.empty(); });
-  return parts;
-}
-
 absl::StatusOr<std::vector<std::string>> ExpandAll(const std::vector<std::string>& texts) {
   std::vector<std::string> sizes;
   for (const std::string& text : texts) {
@@ -75,6 +61,15 @@ absl::Status FillPolicy(const Submission& submission, JobSpec* spec) {
           fmt::format("'{}' is not a precision; write 0.5% or 0.005", submission.target));
     }
     policy->set_target_ratio(ratio);
+  }
+  policy->set_if_busy(submission.if_busy);
+  if (!submission.margin.empty()) {
+    double ratio = 0;
+    if (!ParseRatio(submission.margin, &ratio) || ratio <= 0) {
+      return FieldError("margin", "BAD_MARGIN",
+                        fmt::format("'{}' is not a margin; write 1% or 0.01", submission.margin));
+    }
+    policy->set_margin_ratio(ratio);
   }
   if (!submission.budget.empty()) {
     KB_ASSIGN_OR_RETURN(const double seconds, Duration("budget", submission.budget));
@@ -124,6 +119,19 @@ absl::Status FillCases(const Submission& submission, JobSpec* spec) {
 }
 
 }  // namespace
+
+std::vector<std::string> SplitList(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else if (c != ' ') {
+      parts.back() += c;
+    }
+  }
+  std::erase_if(parts, [](const std::string& part) { return part.empty(); });
+  return parts;
+}
 
 absl::StatusOr<JobSpec> BuildSpec(const Submission& submission) {
   JobSpec spec;

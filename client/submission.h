@@ -20,12 +20,17 @@ struct Submission {
   std::string device = {};
   std::string flush = {};
   std::string target = {};         // "0.5%"; empty: the default
+  std::string margin = {};         // "1%"; empty: the default
+  std::string if_busy = {};        // wait, run, fail; empty: the default
   std::string budget = {};         // "60s"
   std::string queue_timeout = {};  // "10m"
   std::uint64_t seed = 0;
   int priority = -1;                     // below 0: the default
   std::vector<std::string> labels = {};  // key=value
 };
+
+// The parts between commas, without spaces and empty ones.
+std::vector<std::string> SplitList(const std::string& text);
 
 // Only what must be understood to expand a sweep is checked here; the coordinator checks the rest.
 absl::StatusOr<kbench::v1::JobSpec> BuildSpec(const Submission& submission);

@@ -1,6 +1,10 @@
 #include "client/commands/await.h"
 
 #include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <utility>
 
 #include "client/errors.h"
 #include "client/exit_code.h"
@@ -40,6 +44,11 @@ class Awaiter final : public JobObserver {
   ProgressLine progress_;
 };
 
+std::string UserName() {
+  const passwd* entry = getpwuid(getuid());
+  return entry != nullptr ? entry->pw_name : fmt::format("{}", getuid());
+}
+
 void ExplainEnd(Io& io, const Job& job) {
   if (job.state() == kbench::v1::JOB_STATE_SUCCEEDED) return;
   std::string why = job.message().empty() ? job.reason() : job.message();
@@ -50,16 +59,16 @@ void ExplainEnd(Io& io, const Job& job) {
 
 }  // namespace
 
-int AwaitJob(Context& context, const Backend& backend, const std::string& job_name, Format format) {
-  const std::unique_ptr<Report> report = MakeReport(format, context.io);
-  Awaiter awaiter(context.io, *report);
+Awaited AwaitJob(Context& context, const Backend& backend, const std::string& job_name,
+                 Report& report) {
+  Awaiter awaiter(context.io, report);
   const FollowResult result = Follow(backend, job_name, {}, context.interrupt, awaiter);
   awaiter.Done();
   const std::string id = JobId(job_name);
   if (result.interrupted) {
     context.io.err << fmt::format("job {} goes on; resume with: kbench-client watch {}\n", id, id)
                    << std::flush;
-    return kExitInterrupted;
+    return {kExitInterrupted, false, result.job};
   }
   if (!result.status.ok()) {
     const int code = ReportError(context.io, result.status);
@@ -67,11 +76,27 @@ int AwaitJob(Context& context, const Backend& backend, const std::string& job_na
       context.io.err << fmt::format(
           "kbench-client: job {} is kept; resume with: kbench-client watch {}\n", id, id);
     }
-    return code;
+    return {code, false, result.job};
   }
-  report->JobEnded(result.job);
+  report.JobEnded(result.job);
   ExplainEnd(context.io, result.job);
-  return ExitCodeOf(result.job);
+  return {ExitCodeOf(result.job), true, result.job};
+}
+
+Awaited AwaitJob(Context& context, const Backend& backend, const std::string& job_name,
+                 Format format) {
+  return AwaitJob(context, backend, job_name, *MakeReport(format, context.io));
+}
+
+absl::StatusOr<Job> SubmitSpec(const Backend& backend, kbench::v1::JobSpec spec,
+                               const std::string& request_id) {
+  kbench::v1::SubmitJobRequest request;
+  *request.mutable_spec() = std::move(spec);
+  request.set_request_id(request_id.empty() ? RandomUuid() : request_id);
+  request.set_owner(UserName());
+  return Unary<Job>(backend, [&](grpc::ClientContext* call, Job* reply) {
+    return backend.jobs->SubmitJob(call, request, reply);
+  });
 }
 
 void DeclareFormat(Arguments& arguments, std::string* format,

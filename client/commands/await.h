@@ -8,8 +8,26 @@
 
 namespace kbench::client {
 
-// The exit code: that of the job's end, or 130 after Ctrl-C (the job goes on).
-int AwaitJob(Context& context, const Backend& backend, const std::string& job_name, Format format);
+struct Awaited {
+  int code = 0;        // of the job's end, or 130 after Ctrl-C (the job goes on)
+  bool ended = false;  // and `job` is whole
+  kbench::v1::Job job;
+};
+// For a verb that shows something else of the job than its rows.
+class SilentReport final : public Report {
+ public:
+  void CaseEnded(const kbench::v1::Job&, const kbench::v1::CaseStatus&) override {}
+};
+
+// Writes to the report as the job goes on.
+Awaited AwaitJob(Context& context, const Backend& backend, const std::string& job_name,
+                 Report& report);
+Awaited AwaitJob(Context& context, const Backend& backend, const std::string& job_name,
+                 Format format);
+
+// Submits under the name of this user; the same `request_id` twice gives the same job.
+absl::StatusOr<kbench::v1::Job> SubmitSpec(const Backend& backend, kbench::v1::JobSpec spec,
+                                           const std::string& request_id);
 
 // Declares -o on a verb, one of `names`.
 void DeclareFormat(Arguments& arguments, std::string* format,

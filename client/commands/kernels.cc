@@ -1,6 +1,8 @@
 // kernels: what can be measured, and which implementations exist here.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "client/commands/await.h"
 #include "client/commands/verbs.h"
 #include "client/errors.h"
@@ -31,6 +33,15 @@ void PrintKernel(Io& io, const KernelInfo& kernel) {
   }
 }
 
+// The fixtures of selftest are listed nowhere.
+KernelInfo WithoutHidden(const KernelInfo& kernel) {
+  KernelInfo shown = kernel;
+  auto* all = shown.mutable_implementations();
+  all->erase(std::remove_if(all->begin(), all->end(), [](const auto& one) { return one.hidden(); }),
+             all->end());
+  return shown;
+}
+
 class Kernels final : public Command {
  public:
   std::string name() const override { return "kernels"; }
@@ -55,10 +66,10 @@ class Kernels final : public Command {
       names.push_back(kernel.name());
       if (!only_.empty() && kernel.name() != only_) continue;
       if (format_ == "json") {
-        context.io.out << "{\"kernel\":" << ToJsonLine(kernel) << "}\n";
+        context.io.out << "{\"kernel\":" << ToJsonLine(WithoutHidden(kernel)) << "}\n";
       } else {
         if (found) context.io.out << "\n";
-        PrintKernel(context.io, kernel);
+        PrintKernel(context.io, WithoutHidden(kernel));
       }
       found = true;
     }

@@ -6,6 +6,8 @@
 #include "client/errors.h"
 #include "client/exit_code.h"
 #include "client/job_view.h"
+#include "client/output/cells.h"
+#include "client/output/comparison.h"
 #include "client/output/text_table.h"
 #include "client/output/words.h"
 #include "proto/support/ids.h"
@@ -69,7 +71,19 @@ class Show final : public Command {
     for (const CaseStatus& status : job.cases()) {
       // The table says of every case where it stands; the others hold results only.
       if (IsFinal(status.state()) || format == Format::kTable) report->CaseEnded(job, status);
+      if (format == Format::kTable) PrintNames(io, status);
     }
+  }
+
+  // What `compare` takes.
+  static void PrintNames(Io& io, const CaseStatus& status) {
+    std::string names;
+    for (const auto& result : status.results()) {
+      if (!HasNumber(result) || result.name().empty()) continue;
+      names += (names.empty() ? "Results: " : ", ") + ShortResultName(result.name()) + " " +
+               result.implementation();
+    }
+    if (!names.empty()) io.out << Wrap(names, kTableWidth, 2) << "\n";
   }
 
   std::string job_;

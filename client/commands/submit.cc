@@ -1,13 +1,12 @@
 // submit: measure something.
-#include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
+#include <optional>
 
 #include "client/commands/await.h"
+#include "client/commands/measure_options.h"
 #include "client/commands/verbs.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
-#include "client/submission.h"
+#include "client/fail_on.h"
 #include "proto/support/ids.h"
 #include "proto/support/json.h"
 
@@ -15,12 +14,6 @@ namespace kbench::client {
 namespace {
 
 using kbench::v1::Job;
-using kbench::v1::SubmitJobRequest;
-
-std::string UserName() {
-  const passwd* entry = getpwuid(getuid());
-  return entry != nullptr ? entry->pw_name : fmt::format("{}", getuid());
-}
 
 class Submit final : public Command {
  public:
@@ -28,62 +21,44 @@ class Submit final : public Command {
   std::string help() const override { return "Measure a kernel: submit matmul fp16 4096"; }
 
   void Declare(Arguments& arguments) override {
-    arguments.Positional("KERNEL", &what_.kernels, "matmul, sum ... or a list: sum,softmax");
-    arguments.Positional("DTYPE", &what_.dtypes, "fp32, tf32, fp16 ... or a list");
-    arguments.Positionals("SIZE", &what_.sizes,
+    arguments.Positional("KERNEL", &options_.what.kernels,
+                         "matmul, sum ... or a list: sum,softmax");
+    arguments.Positional("DTYPE", &options_.what.dtypes, "fp32, tf32, fp16 ... or a list");
+    arguments.Positionals("SIZE", &options_.what.sizes,
                           "4096, 64Mi, 2^26, m=1,n=4096,k=4096, a range: 1Ki..64Mi*2");
-    DeclareWhat(arguments);
-    DeclareHow(arguments);
+    options_.Declare(arguments);
+    DeclareFailOn(arguments, &fail_on_);
     arguments.Flag("--detach", &detach_, "Print the job's name and do not wait");
+    arguments.Exclusive({"--detach", "--fail-on"});
     DeclareFormat(arguments, &format_);
     arguments.Option("--request-id", &request_id_, "UUID", "The same one twice gives the same job");
     arguments.Footer(kExitCodesHelp);
   }
 
   int Run(Context& context) override {
-    SubmitJobRequest request;
-    if (quick_) what_.target = "2%";
-    if (precise_) what_.target = "0.2%";
-    auto spec = BuildSpec(what_);
+    std::optional<FailOn> fail_on;
+    if (!fail_on_.empty()) {
+      const auto parsed = ParseFailOn(fail_on_);
+      if (!parsed.ok()) return ReportError(context.io, parsed.status());
+      fail_on = *parsed;
+    }
+    const auto spec = options_.Spec();
     if (!spec.ok()) return ReportError(context.io, spec.status());
-    *request.mutable_spec() = *std::move(spec);
-    request.set_request_id(request_id_.empty() ? RandomUuid() : request_id_);
-    request.set_owner(UserName());
-
     auto backend = context.connect(context.address);
     if (!backend.ok()) return ReportError(context.io, backend.status());
-    const auto job = Unary<Job>(*backend, [&](grpc::ClientContext* call, Job* reply) {
-      return backend->jobs->SubmitJob(call, request, reply);
-    });
+    const auto job = SubmitSpec(*backend, *spec, request_id_);
     if (!job.ok()) return ReportError(context.io, job.status());
     if (detach_) return PrintDetached(context.io, *job);
-    return AwaitJob(context, *backend, job->name(), ParseFormat(format_));
+    const Awaited awaited = AwaitJob(context, *backend, job->name(), ParseFormat(format_));
+    if (!awaited.ended || !fail_on) return awaited.code;
+    const FailOnVerdict verdict = JudgeJob(*fail_on, awaited.job);
+    if (!verdict.sentence.empty()) {
+      context.io.err << "kbench-client: " << verdict.sentence << std::endl;
+    }
+    return WorseExitCode(awaited.code, verdict.code);
   }
 
  private:
-  void DeclareWhat(Arguments& arguments) {
-    arguments.Option("--impl", &what_.implementations, "A,B",
-                     "Implementations or families, or all (default: the best of each family)");
-    arguments.Option("--device", &what_.device, "NAME",
-                     "cpu, gpu0, gpu or a UUID (default: a GPU if any)");
-    arguments.Option("--mode", &what_.modes, "MODE", "cold (default), hot, graph, steady");
-    arguments.Option("--flush", &what_.flush, "HOW", "clean (default), dirty, none");
-    arguments.Unsigned("--seed", &what_.seed, "N", "Seed of the inputs (default 1)");
-  }
-
-  void DeclareHow(Arguments& arguments) {
-    arguments.Option("--target", &what_.target, "RATIO", "Precision to reach (default 0.5%)");
-    arguments.Flag("--quick", &quick_, "The same as --target 2%");
-    arguments.Flag("--precise", &precise_, "The same as --target 0.2%");
-    arguments.Exclusive({"--target", "--quick", "--precise"});
-    arguments.Option("--budget", &what_.budget, "TIME", "Time one case may take (default 60s)");
-    arguments.Integer("--priority", &what_.priority, 0, 1000, "N",
-                      "0 (last) to 1000 (first), default 500");
-    arguments.Option("--queue-timeout", &what_.queue_timeout, "TIME",
-                     "Give up if it has not started by then (default: never)");
-    arguments.Repeated("--label", &what_.labels, "KEY=VALUE", "A note on the job, may be repeated");
-  }
-
   int PrintDetached(Io& io, const Job& job) const {
     if (format_ == "json") {
       io.out << "{\"job\":" << ToJsonLine(job) << "}\n";
@@ -95,11 +70,10 @@ class Submit final : public Command {
     return kExitOk;
   }
 
-  Submission what_;
+  MeasureOptions options_;
+  std::string fail_on_;
   std::string format_ = "table";
   std::string request_id_;
-  bool quick_ = false;
-  bool precise_ = false;
   bool detach_ = false;
 };
 

@@ -22,7 +22,7 @@ class Watch final : public Command {
   int Run(Context& context) override {
     auto backend = context.connect(context.address);
     if (!backend.ok()) return ReportError(context.io, backend.status());
-    return AwaitJob(context, *backend, JobName(job_), ParseFormat(format_));
+    return AwaitJob(context, *backend, JobName(job_), ParseFormat(format_)).code;
   }
 
  private:

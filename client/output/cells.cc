@@ -13,26 +13,8 @@ namespace {
 using kbench::v1::CaseStatus;
 using kbench::v1::Result;
 
-std::string TimeCell(const Result& result) {
-  const double ratio = IntervalRatio(result.device_time());
-  std::string text = FormatSeconds(result.device_time().median());
-  if (ratio > 0) text += " +-" + FormatPercent(ratio);
-  return text;
-}
-
-std::string SpeedCell(const Result& result, bool with_interval) {
-  if (result.is_baseline()) return "baseline";
-  const auto& comparison = result.comparison();
-  if (!(comparison.speedup() > 0)) return "-";
-  std::string text = FormatFactor(comparison.speedup());
-  if (with_interval && comparison.low() > 0 && comparison.high() > 0) {
-    std::string low = FormatFactor(comparison.low());
-    std::string high = FormatFactor(comparison.high());
-    low.pop_back();
-    high.pop_back();
-    text += fmt::format(" [{}, {}]", low, high);
-  }
-  return text;
+std::string SpeedCell(const Result& result, SpeedDetail detail) {
+  return result.is_baseline() ? "baseline" : SpeedText(result.comparison(), detail);
 }
 
 std::string ErrorCell(const Result& result) {
@@ -41,6 +23,29 @@ std::string ErrorCell(const Result& result) {
 }
 
 }  // namespace
+
+std::string TimeText(const Result& result) {
+  const double ratio = IntervalRatio(result.device_time());
+  std::string text = FormatSeconds(result.device_time().median());
+  if (ratio > 0) text += " +-" + FormatPercent(ratio);
+  return text;
+}
+
+std::string SpeedText(const kbench::v1::BaselineComparison& comparison, SpeedDetail detail) {
+  if (!(comparison.speedup() > 0)) return "-";
+  std::string text = FormatFactor(comparison.speedup());
+  if (detail != SpeedDetail::kFactor && comparison.low() > 0 && comparison.high() > 0) {
+    std::string low = FormatFactor(comparison.low());
+    std::string high = FormatFactor(comparison.high());
+    low.pop_back();
+    high.pop_back();
+    text += fmt::format(" [{}, {}]", low, high);
+  }
+  if (detail == SpeedDetail::kVerdict && !comparison.verdict().empty()) {
+    text += " " + comparison.verdict();
+  }
+  return text;
+}
 
 std::string CaseTitle(const CaseStatus& status) {
   const auto& spec = status.spec();
@@ -65,13 +70,9 @@ bool HasNumber(const Result& result) {
   return result.outcome() == kbench::v1::OUTCOME_OK && result.device_time().median() > 0;
 }
 
-std::vector<std::string> ResultCells(const Result& result, bool with_speed_interval) {
-  return {result.implementation(),
-          TimeCell(result),
-          FormatRate(result.throughput()),
-          SpeedCell(result, with_speed_interval),
-          ErrorCell(result),
-          VerdictWord(result.verdict())};
+std::vector<std::string> ResultCells(const Result& result, SpeedDetail detail) {
+  return {result.implementation(),   TimeText(result),  FormatRate(result.throughput()),
+          SpeedCell(result, detail), ErrorCell(result), VerdictWord(result.verdict())};
 }
 
 namespace {
@@ -102,6 +103,10 @@ std::vector<std::string> CaseNotes(const CaseStatus& status) {
     if (!HasNumber(result)) continue;
     for (const std::string& text : VerdictAdvice(result)) {
       if (std::find(advice.begin(), advice.end(), text) == advice.end()) advice.push_back(text);
+    }
+    if (!result.comparison().message().empty()) {
+      notes.push_back(result.implementation() + " against " + result.comparison().baseline() +
+                      ": " + result.comparison().message());
     }
     const std::string sentence = VerdictSentence(result);
     if (result.verdict() == kbench::v1::VERDICT_VALID) {

@@ -12,8 +12,14 @@ namespace kbench::client {
 std::string CaseTitle(const kbench::v1::CaseStatus& status);
 
 const std::vector<std::string>& ResultHeader();
+// How much of a comparison is told: "1.25x", "1.25x [1.24, 1.26]", "1.25x [1.24, 1.26] faster".
+enum class SpeedDetail { kFactor, kInterval, kVerdict };
+// "-" where there is no ratio.
+std::string SpeedText(const kbench::v1::BaselineComparison& comparison, SpeedDetail detail);
+// The median with its interval: "190.1 us +-0.21%".
+std::string TimeText(const kbench::v1::Result& result);
 // As many cells as the header; only for results with a time (HasNumber).
-std::vector<std::string> ResultCells(const kbench::v1::Result& result, bool with_speed_interval);
+std::vector<std::string> ResultCells(const kbench::v1::Result& result, SpeedDetail detail);
 // Whether there is a time to show. The others show an outcome and a sentence.
 bool HasNumber(const kbench::v1::Result& result);
 

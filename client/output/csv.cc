@@ -1,10 +1,10 @@
 // Results as RFC 4180 lines, times in seconds with every digit, one header.
 #include <fmt/format.h>
 
-#include <cctype>
 #include <string>
 #include <vector>
 
+#include "client/output/cell_text.h"
 #include "client/output/report.h"
 #include "client/output/words.h"
 #include "proto/support/ids.h"
@@ -20,24 +20,7 @@ constexpr char kHeader[] =
     "job,case,kernel,dtype,shape,mode,device,implementation,outcome,reason,verdict,"
     "verdict_reasons,median_seconds,low_seconds,high_seconds,rounds,samples,flops_per_second,"
     "bytes_per_second,baseline,speedup,speedup_low,speedup_high,verified,relative_error,tolerance,"
-    "estimate_seconds,message\r\n";
-
-// Line breaks are quoted as they are; other control bytes of others would reach a terminal.
-std::string Quote(std::string text) {
-  for (char& c : text) {
-    if (std::iscntrl(static_cast<unsigned char>(c)) != 0 && c != '\n' && c != '\r') c = '?';
-  }
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
-// Empty where there is no number: 0 means "none" in all of these.
-std::string Number(double value) { return value == 0 ? "" : fmt::format("{}", value); }
+    "estimate_seconds,message,comparison,p_value,history_low_seconds,history_high_seconds\r\n";
 
 std::string Join(const google::protobuf::RepeatedPtrField<std::string>& words) {
   return fmt::format("{}", fmt::join(words.begin(), words.end(), " "));
@@ -62,25 +45,27 @@ std::string Line(const Job& job, const CaseStatus& status, const Result& result)
       result.reason(),
       result.verdict() == kbench::v1::VERDICT_UNSPECIFIED ? "" : VerdictWord(result.verdict()),
       Join(result.verdict_reasons()),
-      Number(time.median()),
-      Number(time.low()),
-      Number(time.high()),
-      Number(time.rounds()),
-      Number(time.samples()),
-      Number(result.throughput().flops_per_second()),
-      Number(result.throughput().bytes_per_second()),
+      CsvNumber(time.median()),
+      CsvNumber(time.low()),
+      CsvNumber(time.high()),
+      CsvNumber(time.rounds()),
+      CsvNumber(time.samples()),
+      CsvNumber(result.throughput().flops_per_second()),
+      CsvNumber(result.throughput().bytes_per_second()),
       result.is_baseline() ? result.implementation() : comparison.baseline(),
-      Number(comparison.speedup()),
-      Number(comparison.low()),
-      Number(comparison.high()),
+      CsvNumber(comparison.speedup()),
+      CsvNumber(comparison.low()),
+      CsvNumber(comparison.high()),
       verified ? "true" : "false",
       verified ? fmt::format("{}", verification.relative_error()) : "",
-      Number(verification.tolerance()),
-      Number(result.estimate_seconds()),
-      result.message()};
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? "," : "") + Quote(cells[i]);
-  return line + "\r\n";
+      CsvNumber(verification.tolerance()),
+      CsvNumber(result.estimate_seconds()),
+      result.message(),
+      comparison.verdict(),
+      CsvNumber(comparison.p_value()),
+      CsvNumber(time.history_low()),
+      CsvNumber(time.history_high())};
+  return CsvLine(cells);
 }
 
 class CsvReport final : public Report {

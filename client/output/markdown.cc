@@ -1,9 +1,9 @@
 // Results as GitHub tables, one a case.
 #include <string>
 
+#include "client/output/cell_text.h"
 #include "client/output/cells.h"
 #include "client/output/report.h"
-#include "client/output/text_table.h"
 #include "client/output/words.h"
 
 namespace kbench::client {
@@ -13,21 +13,6 @@ using kbench::v1::CaseStatus;
 using kbench::v1::Job;
 using kbench::v1::Result;
 
-std::string Escape(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return Plain(out);
-}
-
-std::string Row(const std::vector<std::string>& cells) {
-  std::string line = "|";
-  for (const std::string& cell : cells) line += " " + Escape(cell) + " |";
-  return line + "\n";
-}
-
 class MarkdownReport final : public Report {
  public:
   explicit MarkdownReport(Io& io) : io_(io) {}
@@ -35,20 +20,20 @@ class MarkdownReport final : public Report {
   void CaseEnded(const Job&, const CaseStatus& status) override {
     if (!first_) io_.out << "\n";
     first_ = false;
-    io_.out << "**" << Escape(CaseTitle(status)) << "**\n\n";
+    io_.out << "**" << MarkdownText(CaseTitle(status)) << "**\n\n";
     if (status.results_size() == 0) {
-      io_.out << Escape(NoResultsSentence(status)) << "\n";
+      io_.out << MarkdownText(NoResultsSentence(status)) << "\n";
     } else {
-      io_.out << Row(ResultHeader()) << "|:--|--:|--:|--:|--:|:--|\n";
-      for (const Result& result : status.results()) io_.out << Row(Cells(result));
+      io_.out << MarkdownRow(ResultHeader()) << "|:--|--:|--:|--:|--:|:--|\n";
+      for (const Result& result : status.results()) io_.out << MarkdownRow(Cells(result));
     }
-    for (const std::string& note : CaseNotes(status)) io_.out << "\n" << Escape(note) << "\n";
+    for (const std::string& note : CaseNotes(status)) io_.out << "\n" << MarkdownText(note) << "\n";
     io_.out.flush();
   }
 
  private:
   static std::vector<std::string> Cells(const Result& result) {
-    if (HasNumber(result)) return ResultCells(result, true);
+    if (HasNumber(result)) return ResultCells(result, SpeedDetail::kVerdict);
     const std::string sentence = OutcomeSentence(result);
     return {result.implementation(),      sentence.empty() ? "-" : sentence, "-", "-", "-",
             OutcomeWord(result.outcome())};

@@ -14,13 +14,13 @@ using kbench::v1::CaseStatus;
 using kbench::v1::Job;
 using kbench::v1::Result;
 
-TextTable Rows(const CaseStatus& status, bool with_speed_interval) {
+TextTable Rows(const CaseStatus& status, SpeedDetail detail) {
   TextTable table;
   table.header = ResultHeader();
   table.right = {false, true, true, true, true, false};
   for (const Result& result : status.results()) {
     if (HasNumber(result)) {
-      table.rows.push_back(ResultCells(result, with_speed_interval));
+      table.rows.push_back(ResultCells(result, detail));
       continue;
     }
     const std::string sentence = OutcomeSentence(result);
@@ -41,8 +41,10 @@ class TableReport final : public Report {
     if (status.results_size() == 0) {
       io_.out << Wrap(NoResultsSentence(status), kTableWidth, 2) << "\n";
     } else {
-      TextTable table = Rows(status, true);
-      if (table.Width() > kTableWidth) table = Rows(status, false);
+      TextTable table = Rows(status, SpeedDetail::kVerdict);
+      for (const SpeedDetail less : {SpeedDetail::kInterval, SpeedDetail::kFactor}) {
+        if (table.Width() > kTableWidth) table = Rows(status, less);
+      }
       io_.out << table.ToString();
     }
     for (const std::string& note : CaseNotes(status)) {

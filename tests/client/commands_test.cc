@@ -77,7 +77,7 @@ class CommandsTest : public ::testing::Test {
 TEST_F(CommandsTest, HelpIsShortAndPlain) {
   const Ran ran = Run({"--help"});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_LT(std::count(ran.out.begin(), ran.out.end(), '\n'), 24);
+  EXPECT_LT(std::count(ran.out.begin(), ran.out.end(), '\n'), 24) << ran.out;
   for (const auto& command : AllCommands()) {
     EXPECT_THAT(ran.out, HasSubstr("\n  " + command->name() + " "));
     const Ran help = Run({command->name(), "--help"});
@@ -248,8 +248,12 @@ TEST_F(CommandsTest, AnUnknownJobIsOneLine) {
 TEST_F(CommandsTest, KernelsDevicesVersion) {
   fake_.devices.kernels = Parse<kbench::v1::ListKernelsResponse>(
       R"(kernels { name: "sum" summary: "Adds." dtypes: "fp32" size_help: "N"
-           implementations { name: "cpu/naive" dtypes: "fp32" default_choice: true } }
+           implementations { name: "cpu/naive" dtypes: "fp32" default_choice: true }
+           implementations { name: "selftest/a" dtypes: "fp32" hidden: true } }
          kernels { name: "copy" })");
+  EXPECT_THAT(Run({"kernels"}).out, Not(HasSubstr("selftest")));
+  EXPECT_THAT(Run({"kernels", "-o", "json"}).out,
+              AllOf(HasSubstr("cpu/naive"), Not(HasSubstr("selftest"))));
   EXPECT_THAT(Run({"kernels", "sum"}).out,
               AllOf(StartsWith("sum: Adds.\n"), HasSubstr("cpu/naive"), Not(HasSubstr("copy"))));
   EXPECT_THAT(Run({"kernels"}).out, HasSubstr("\ncopy:\n  dtypes:"));

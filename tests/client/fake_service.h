@@ -89,6 +89,41 @@ class FakeJobs final : public kbench::v1::JobService::Service {
 
 class FakeResults final : public kbench::v1::ResultService::Service {
  public:
+  // By name; NOT_FOUND for the others.
+  grpc::Status GetResult(grpc::ServerContext*, const kbench::v1::GetResultRequest* request,
+                         kbench::v1::Result* reply) override {
+    for (const auto& result : results) {
+      if (result.name() != request->name()) continue;
+      *reply = result;
+      return grpc::Status::OK;
+    }
+    return grpc::Status(grpc::StatusCode::NOT_FOUND, "there is no result " + request->name());
+  }
+  // Two pages: the first half, the rest.
+  grpc::Status ListResults(grpc::ServerContext*, const kbench::v1::ListResultsRequest* request,
+                           kbench::v1::ListResultsResponse* reply) override {
+    listed.push_back(*request);
+    const bool second = !request->page_token().empty();
+    const std::size_t half = results.size() / 2;
+    for (std::size_t i = second ? half : 0; i < (second ? results.size() : half); ++i) {
+      *reply->add_results() = results[i];
+    }
+    if (!second) reply->set_next_page_token("second");
+    return grpc::Status::OK;
+  }
+  // One answer for each pair, taken in turn; the last one for all that follow.
+  grpc::Status CompareResults(grpc::ServerContext*,
+                              const kbench::v1::CompareResultsRequest* request,
+                              kbench::v1::CompareResultsResponse* reply) override {
+    compared.push_back(*request);
+    for (const auto& pair : request->pairs()) {
+      if (comparisons.empty()) return ToGrpc(absl::InternalError("no more comparisons"));
+      *reply->add_comparisons() = comparisons.front();
+      reply->mutable_comparisons()->rbegin()->set_baseline(pair.b());
+      if (comparisons.size() > 1) comparisons.pop_front();
+    }
+    return grpc::Status::OK;
+  }
   grpc::Status ListArtifacts(grpc::ServerContext*, const kbench::v1::ListArtifactsRequest*,
                              kbench::v1::ListArtifactsResponse* reply) override {
     *reply = artifacts;
@@ -107,6 +142,10 @@ class FakeResults final : public kbench::v1::ResultService::Service {
     return grpc::Status::OK;
   }
   kbench::v1::ListArtifactsResponse artifacts;
+  std::vector<kbench::v1::Result> results;
+  std::deque<kbench::v1::BaselineComparison> comparisons;
+  std::vector<kbench::v1::CompareResultsRequest> compared;
+  std::vector<kbench::v1::ListResultsRequest> listed;
 };
 
 class FakeDevices final : public kbench::v1::DeviceService::Service {

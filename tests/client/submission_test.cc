@@ -40,6 +40,8 @@ TEST(SubmissionTest, PolicyAndLabels) {
                                .dtypes = "fp32",
                                .sizes = {"1"},
                                .target = "2%",
+                               .margin = "0.5%",
+                               .if_busy = "fail",
                                .budget = "90s",
                                .queue_timeout = "10m",
                                .seed = 7,
@@ -47,6 +49,8 @@ TEST(SubmissionTest, PolicyAndLabels) {
                                .labels = {"team=a=b", "empty="}});
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_DOUBLE_EQ(spec->policy().target_ratio(), 0.02);
+  EXPECT_DOUBLE_EQ(spec->policy().margin_ratio(), 0.005);
+  EXPECT_EQ(spec->policy().if_busy(), "fail");
   EXPECT_EQ(spec->policy().case_budget().seconds(), 90);
   EXPECT_EQ(spec->policy().seed(), 7U);
   EXPECT_EQ(spec->queue_timeout().seconds(), 600);
@@ -76,6 +80,12 @@ TEST(SubmissionTest, WhatCannotBeExpandedIsToldInOneLine) {
   bad = good;
   bad.target = "half";
   EXPECT_EQ(LineOf(bad), "target: 'half' is not a precision; write 0.5% or 0.005");
+  for (const char* margin : {"small", "0", "-1%", "1%%", "nan"}) {
+    bad = good;
+    bad.margin = margin;
+    EXPECT_EQ(LineOf(bad),
+              "margin: '" + std::string(margin) + "' is not a margin; write 1% or 0.01");
+  }
   bad = good;
   bad.budget = "-3s";
   EXPECT_EQ(LineOf(bad), "budget: '-3s' is not a duration; write 500ms, 60s, 10m or 1h");

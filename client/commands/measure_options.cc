@@ -1,0 +1,42 @@
+#include "client/commands/measure_options.h"
+
+namespace kbench::client {
+
+void MeasureOptions::Declare(Arguments& arguments) {
+  arguments.Option("--impl", &what.implementations, "A,B",
+                   "Implementations or families, or all (default: the best of each family)");
+  arguments.Option("--device", &what.device, "NAME",
+                   "cpu, gpu0, gpu or a UUID (default: a GPU if any)");
+  arguments.Option("--mode", &what.modes, "MODE", "cold (default), hot, graph, steady");
+  arguments.Option("--flush", &what.flush, "HOW", "clean (default), dirty, none");
+  arguments.Unsigned("--seed", &what.seed, "N", "Seed of the inputs (default 1)");
+  arguments.Option("--target", &what.target, "RATIO", "Precision to reach (default 0.5%)");
+  arguments.Flag("--quick", &quick_, "The same as --target 2%");
+  arguments.Flag("--precise", &precise_, "The same as --target 0.2%");
+  arguments.Exclusive({"--target", "--quick", "--precise"});
+  arguments.Option("--margin", &what.margin, "RATIO",
+                   "Differences up to this one do not matter (default 1%)");
+  arguments.Choice("--if-busy", &what.if_busy, {"wait", "run", "fail"},
+                   "When others use the device (default wait, at most 10 minutes)");
+  arguments.Flag("--fresh", &fresh_, "Measure anew: every submit does, nothing is ever reused");
+  arguments.Option("--budget", &what.budget, "TIME", "Time one case may take (default 60s)");
+  arguments.Integer("--priority", &what.priority, 0, 1000, "N",
+                    "0 (last) to 1000 (first), default 500");
+  arguments.Option("--queue-timeout", &what.queue_timeout, "TIME",
+                   "Give up if it has not started by then (default: never)");
+  arguments.Repeated("--label", &what.labels, "KEY=VALUE", "A note on the job, may be repeated");
+}
+
+absl::StatusOr<kbench::v1::JobSpec> MeasureOptions::Spec() const {
+  Submission submission = what;
+  if (quick_) submission.target = "2%";
+  if (precise_) submission.target = "0.2%";
+  return BuildSpec(submission);
+}
+
+void DeclareFailOn(Arguments& arguments, std::string* fail_on) {
+  arguments.Option("--fail-on", fail_on, "slower:3%",
+                   "Exit 3 when it is slower (or faster) by more than this, 8 when it may be");
+}
+
+}  // namespace kbench::client

@@ -1,0 +1,29 @@
+// The options that say what is measured and how: shared by the verbs that submit. Owned by the
+// verb; used from one thread.
+#pragma once
+
+#include <string>
+
+#include "client/arguments.h"
+#include "client/submission.h"
+
+namespace kbench::client {
+
+class MeasureOptions {
+ public:
+  void Declare(Arguments& arguments);
+  // The request; kernels, dtypes and sizes are the verb's to fill in.
+  absl::StatusOr<kbench::v1::JobSpec> Spec() const;
+
+  Submission what;
+
+ private:
+  bool quick_ = false;
+  bool precise_ = false;
+  bool fresh_ = false;
+};
+
+// Declares --fail-on.
+void DeclareFailOn(Arguments& arguments, std::string* fail_on);
+
+}  // namespace kbench::client

@@ -1,0 +1,163 @@
+// selftest: one page for a sceptic, from the device's calibration and from fixtures whose truth is
+// known.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "client/commands/await.h"
+#include "client/commands/verbs.h"
+#include "client/errors.h"
+#include "client/exit_code.h"
+#include "client/output/cells.h"
+#include "client/selftest/page.h"
+#include "client/submission.h"
+#include "proto/support/error.h"
+
+namespace kbench::client {
+namespace {
+
+using kbench::v1::CompareResultsRequest;
+using kbench::v1::CompareResultsResponse;
+using kbench::v1::Device;
+using kbench::v1::Job;
+using kbench::v1::ListDevicesResponse;
+using kbench::v1::Result;
+
+constexpr char kFirst[] = "selftest/a";
+constexpr char kSame[] = "selftest/b";
+constexpr char kSlower[] = "selftest/slower";
+
+// As the scheduler chooses: a GPU if there is one, else the first.
+absl::StatusOr<Device> ChooseDevice(const ListDevicesResponse& reply, const std::string& wanted) {
+  std::vector<std::string> names;
+  const Device* chosen = nullptr;
+  for (const Device& device : reply.devices()) {
+    names.push_back(device.name());
+    const bool gpu = device.kind() == "cuda";
+    const bool fits = wanted.empty() || device.name() == wanted || device.uuid() == wanted ||
+                      (wanted == "gpu" && gpu) || (wanted == "cpu" && !gpu);
+    if (!fits) continue;
+    if (chosen == nullptr || (wanted.empty() && gpu && chosen->kind() != "cuda")) chosen = &device;
+  }
+  if (chosen != nullptr) return *chosen;
+  const std::string message =
+      names.empty() ? "no devices: no worker has connected yet; start one with `kbench-client up`"
+                    : fmt::format("device: there is no device {}; known devices: {}", wanted,
+                                  fmt::join(names, ", "));
+  return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = "UNKNOWN_DEVICE"});
+}
+
+const Result* RowOf(const Job& job, const std::string& implementation) {
+  for (const auto& status : job.cases()) {
+    for (const Result& result : status.results()) {
+      if (result.implementation() == implementation && HasNumber(result)) return &result;
+    }
+  }
+  return nullptr;
+}
+
+class Selftest final : public Command {
+ public:
+  std::string name() const override { return "selftest"; }
+  std::string help() const override { return "Show that a device's numbers can be trusted"; }
+
+  void Declare(Arguments& arguments) override {
+    arguments.Option("--device", &device_, "NAME", "cpu, gpu0 or a UUID (default: a GPU if any)");
+    arguments.Integer("--pairs", &pairs_, 1, 1000, "N",
+                      "Submits of each kind: the same twice, and 2% more work (default 20)");
+    DeclareFormat(arguments, &format_, {"table", "json"});
+    arguments.Footer(
+        "Exit codes: 0 every line passed;  1 one did not;  2 wrong use;\n"
+        "  5 kbench or the machine failed;  130 Ctrl-C.");
+  }
+
+  int Run(Context& context) override {
+    auto backend = context.connect(context.address);
+    if (!backend.ok()) return ReportError(context.io, backend.status());
+    const auto reply = Unary<ListDevicesResponse>(
+        *backend, [&](grpc::ClientContext* call, ListDevicesResponse* out) {
+          return backend->devices->ListDevices(call, {}, out);
+        });
+    if (!reply.ok()) return ReportError(context.io, reply.status());
+    auto device = ChooseDevice(*reply, device_);
+    if (!device.ok()) return ReportError(context.io, device.status());
+    selftest::Page page;
+    page.device = *std::move(device);
+    page.size = fmt::format("{}", selftest::CopyElements(page.device));
+    page.pairs = pairs_;
+    page.checks = selftest::CalibrationChecks(page.device);
+
+    std::vector<selftest::PairRun> same;
+    std::vector<selftest::PairRun> slower;
+    for (const auto& [second, runs] : {std::pair{kSame, &same}, {kSlower, &slower}}) {
+      if (const int code = Submits(context, *backend, page, second, runs); code != kExitOk) {
+        return code;
+      }
+    }
+    for (selftest::Check& check : selftest::RunChecks(same, slower)) {
+      page.checks.push_back(std::move(check));
+    }
+    format_ == "json" ? PrintPageJson(context.io, page) : PrintPage(context.io, page);
+    return selftest::AllPassed(page.checks) ? kExitOk : kExitBadOutcome;
+  }
+
+ private:
+  // Not kExitOk: the service failed, or Ctrl-C. What a fixture did is a run's matter.
+  int Submits(Context& context, const Backend& backend, const selftest::Page& page,
+              const std::string& second, std::vector<selftest::PairRun>* runs) const {
+    Submission what;
+    what.kernels = "copy";
+    what.dtypes = "fp32";
+    what.sizes = {page.size};
+    what.implementations = std::string(kFirst) + "," + second;
+    what.device = page.device.name();
+    what.target = "2%";
+    what.labels = {"selftest=" + second};
+    const auto spec = BuildSpec(what);
+    if (!spec.ok()) return ReportError(context.io, spec.status());
+    for (int i = 0; i < pairs_; ++i) {
+      const auto job = SubmitSpec(backend, *spec, "");
+      if (!job.ok()) return ReportError(context.io, job.status());
+      SilentReport report;
+      const Awaited awaited = AwaitJob(context, backend, job->name(), report);
+      if (!awaited.ended) return awaited.code;
+      auto run = Judge(backend, awaited.job, second);
+      if (!run.ok()) return ReportError(context.io, run.status());
+      runs->push_back(*std::move(run));
+    }
+    return kExitOk;
+  }
+
+  // Each pair is a request, so a family, of its own: a false verdict must not hide among many.
+  static absl::StatusOr<selftest::PairRun> Judge(const Backend& backend, const Job& job,
+                                                 const std::string& second) {
+    selftest::PairRun run;
+    const Result* a = RowOf(job, kFirst);
+    const Result* b = RowOf(job, second);
+    if (a == nullptr || b == nullptr) return run;
+    CompareResultsRequest request;
+    request.add_pairs()->set_a(b->name());
+    request.mutable_pairs(0)->set_b(a->name());
+    KB_ASSIGN_OR_RETURN(const auto reply,
+                        (Unary<CompareResultsResponse>(
+                            backend, [&](grpc::ClientContext* call, CompareResultsResponse* out) {
+                              return backend.results->CompareResults(call, request, out);
+                            })));
+    if (reply.comparisons_size() != 1) return run;
+    run.measured = true;
+    run.first = *a;
+    run.verdict = reply.comparisons(0).verdict();
+    run.speedup = reply.comparisons(0).speedup();
+    return run;
+  }
+
+  std::string device_;
+  int pairs_ = 20;
+  std::string format_ = "table";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeSelftest() { return std::make_unique<Selftest>(); }
+
+}  // namespace kbench::client

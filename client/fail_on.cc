@@ -1,0 +1,98 @@
+#include "client/fail_on.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "client/exit_code.h"
+#include "client/output/cells.h"
+#include "client/output/units.h"
+#include "proto/support/error.h"
+
+namespace kbench::client {
+namespace {
+
+using kbench::v1::BaselineComparison;
+using kbench::v1::CaseStatus;
+using kbench::v1::Result;
+
+constexpr double kMostMargin = 100;
+
+bool DoesNotCount(const std::string& reason) {
+  return reason == "NOT_COMPARABLE" || reason == "NO_NUMBER" || reason == "MANY_COMPARISONS" ||
+         reason == "SUSPECT";
+}
+
+bool BaselineIsValid(const CaseStatus& status, const std::string& baseline) {
+  return std::any_of(status.results().begin(), status.results().end(), [&](const Result& result) {
+    return result.implementation() == baseline && result.verdict() == kbench::v1::VERDICT_VALID;
+  });
+}
+
+int CodeOfRow(const FailOn& fail_on, const CaseStatus& status, const Result& result) {
+  const bool trusted = result.verdict() == kbench::v1::VERDICT_VALID &&
+                       BaselineIsValid(status, result.comparison().baseline());
+  return trusted ? FailOnCode(fail_on, result.comparison()) : kExitInconclusive;
+}
+
+std::string Sentence(const FailOn& fail_on, int code, const Result& result) {
+  const char* how = fail_on.slower ? "slower" : "faster";
+  return fmt::format("{} {} {} than {} by more than {}: its speed is {}", result.implementation(),
+                     code == kExitRegression ? "is" : "may be", how, result.comparison().baseline(),
+                     FormatPercent(fail_on.margin),
+                     SpeedText(result.comparison(), SpeedDetail::kInterval));
+}
+
+}  // namespace
+
+absl::StatusOr<FailOn> ParseFailOn(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string word = text.substr(0, colon);
+  FailOn fail_on;
+  fail_on.slower = word != "faster";
+  const bool known = word == "slower" || word == "faster";
+  if (known && colon != std::string::npos && ParseRatio(text.substr(colon + 1), &fail_on.margin) &&
+      fail_on.margin >= 0 && fail_on.margin <= kMostMargin) {
+    return fail_on;
+  }
+  const std::string message = fmt::format(
+      "fail-on: '{}' is not WORD:RATIO; WORD is slower or faster, RATIO is 0 to {}, as in "
+      "slower:3%",
+      text, kMostMargin);
+  return MakeError(absl::StatusCode::kInvalidArgument, message,
+                   {.reason = "BAD_FAIL_ON", .violations = {{"fail-on", message}}});
+}
+
+int FailOnCode(const FailOn& fail_on, const BaselineComparison& comparison) {
+  const auto& reasons = comparison.reasons();
+  if (!(comparison.low() > 0) || !(comparison.high() > 0) ||
+      std::any_of(reasons.begin(), reasons.end(), DoesNotCount)) {
+    return kExitInconclusive;
+  }
+  // The interval of the change that was asked for: times over the baseline's, or their inverse.
+  const double low = fail_on.slower ? 1 / comparison.high() : comparison.low();
+  const double high = fail_on.slower ? 1 / comparison.low() : comparison.high();
+  if (low > 1 + fail_on.margin) return kExitRegression;
+  return high <= 1 + fail_on.margin ? kExitOk : kExitInconclusive;
+}
+
+FailOnVerdict JudgeJob(const FailOn& fail_on, const kbench::v1::Job& job) {
+  FailOnVerdict worst;
+  int compared = 0;
+  for (const CaseStatus& status : job.cases()) {
+    for (const Result& result : status.results()) {
+      if (!HasNumber(result) || !result.has_comparison()) continue;
+      ++compared;
+      const int code = CodeOfRow(fail_on, status, result);
+      if (code == kExitOk || WorseExitCode(worst.code, code) == worst.code) continue;
+      worst = {code, Sentence(fail_on, code, result)};
+    }
+  }
+  if (compared == 0) {
+    worst = {kExitInconclusive,
+             "--fail-on: nothing was compared: no row beside a baseline has a time"};
+  }
+  return worst;
+}
+
+}  // namespace kbench::client

@@ -1,0 +1,33 @@
+// --fail-on: when a comparison shall end the process with an exit code. Pure; thread-safe.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "kbench/v1/job.pb.h"
+#include "kbench/v1/result.pb.h"
+
+namespace kbench::client {
+
+struct FailOn {
+  bool slower = true;  // else faster
+  double margin = 0;   // ratio: 0.03
+};
+
+// "slower:3%", "faster:0.05"; the margin is 0 (slower at all) to 100 (a hundred times).
+absl::StatusOr<FailOn> ParseFailOn(const std::string& text);
+
+// kExitRegression when the whole interval lies beyond the margin, kExitOk when it lies whole on
+// this side of it, else kExitInconclusive: also without an interval, and where the comparison was
+// refused or does not hold up among many.
+int FailOnCode(const FailOn& fail_on, const kbench::v1::BaselineComparison& comparison);
+
+struct FailOnVerdict {
+  int code = 0;
+  std::string sentence;  // for a person; empty when the code is kExitOk
+};
+// The worst of all rows that have a time and are not the baseline. A row that is not VALID, or
+// whose baseline is not, decides nothing; nor does a job without any comparison.
+FailOnVerdict JudgeJob(const FailOn& fail_on, const kbench::v1::Job& job);
+
+}  // namespace kbench::client
