@@ -29,18 +29,18 @@ bool BaselineIsValid(const CaseStatus& status, const std::string& baseline) {
   });
 }
 
-int CodeOfRow(const FailOn& fail_on, const CaseStatus& status, const Result& result) {
-  const bool trusted = result.verdict() == kbench::v1::VERDICT_VALID &&
-                       BaselineIsValid(status, result.comparison().baseline());
-  return trusted ? FailOnCode(fail_on, result.comparison()) : kExitInconclusive;
+bool IsTrusted(const CaseStatus& status, const Result& result) {
+  return result.verdict() == kbench::v1::VERDICT_VALID &&
+         BaselineIsValid(status, result.comparison().baseline());
 }
 
-std::string Sentence(const FailOn& fail_on, int code, const Result& result) {
+std::string Sentence(const FailOn& fail_on, int code, bool trusted, const Result& result) {
   const char* how = fail_on.slower ? "slower" : "faster";
-  return fmt::format("{} {} {} than {} by more than {}: its speed is {}", result.implementation(),
+  return fmt::format("{} {} {} than {} by more than {}: its speed is {}{}", result.implementation(),
                      code == kExitRegression ? "is" : "may be", how, result.comparison().baseline(),
                      FormatPercent(fail_on.margin),
-                     SpeedText(result.comparison(), SpeedDetail::kInterval));
+                     SpeedText(result.comparison(), SpeedDetail::kInterval),
+                     trusted ? "" : ", but not both numbers are VALID");
 }
 
 }  // namespace
@@ -83,9 +83,10 @@ FailOnVerdict JudgeJob(const FailOn& fail_on, const kbench::v1::Job& job) {
     for (const Result& result : status.results()) {
       if (!HasNumber(result) || !result.has_comparison()) continue;
       ++compared;
-      const int code = CodeOfRow(fail_on, status, result);
+      const bool trusted = IsTrusted(status, result);
+      const int code = trusted ? FailOnCode(fail_on, result.comparison()) : kExitInconclusive;
       if (code == kExitOk || WorseExitCode(worst.code, code) == worst.code) continue;
-      worst = {code, Sentence(fail_on, code, result)};
+      worst = {code, Sentence(fail_on, code, trusted, result)};
     }
   }
   if (compared == 0) {

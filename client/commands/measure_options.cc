@@ -17,7 +17,7 @@ void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Option("--margin", &what.margin, "RATIO",
                    "Differences up to this one do not matter (default 1%)");
   arguments.Choice("--if-busy", &what.if_busy, {"wait", "run", "fail"},
-                   "When others use the device (default wait, at most 10 minutes)");
+                   "When others use the device (default wait)");
   arguments.Flag("--fresh", &fresh_, "Measure anew: every submit does, nothing is ever reused");
   arguments.Option("--budget", &what.budget, "TIME", "Time one case may take (default 60s)");
   arguments.Integer("--priority", &what.priority, 0, 1000, "N",
@@ -36,7 +36,7 @@ absl::StatusOr<kbench::v1::JobSpec> MeasureOptions::Spec() const {
 
 void DeclareFailOn(Arguments& arguments, std::string* fail_on) {
   arguments.Option("--fail-on", fail_on, "slower:3%",
-                   "Exit 3 when it is slower (or faster) by more than this, 8 when it may be");
+                   "Exit 3 when it is slower (faster) by more, 8 when it may be");
 }
 
 }  // namespace kbench::client

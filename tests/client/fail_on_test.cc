@@ -105,6 +105,7 @@ TEST(JudgeJob, NumbersThatMayNotBeTrustedDecideNothing) {
   job = JobWith(kBaseline + slow);
   job.mutable_cases(0)->mutable_results(0)->set_verdict(kbench::v1::VERDICT_SUSPECT);
   EXPECT_EQ(JudgeJob({true, 0.03}, job).code, 8);
+  EXPECT_THAT(JudgeJob({true, 0.03}, job).sentence, HasSubstr("but not both numbers are VALID"));
 }
 
 TEST(JudgeJob, NothingComparedIsInconclusive) {
