@@ -1,5 +1,5 @@
-// cuda/naive sum: every block sums its share into the workspace, then one block sums those. The
-// order is fixed by n alone: results repeat bit for bit.
+// cuda/naive sum: every block sums its share into the workspace, and the block that ends last sums
+// those. The order is fixed by n alone: results repeat bit for bit.
 #include <algorithm>
 #include <memory>
 
@@ -17,49 +17,66 @@ constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 2048;
 constexpr std::int64_t kElementsPerThread = 8;
 
-template <typename E, typename Input>
-__global__ void SumKernel(const Input* x, std::int64_t n, typename E::Compute* sums) {
+// Whether this block is the last one to come here. Blocks before it have written what they wrote
+// before. Leaves the counter at 0, for the next launch.
+__device__ bool IsLastBlock(unsigned* arrived) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (last) __threadfence();
+  return last;
+}
+
+template <typename E>
+__global__ void SumKernel(const typename E::Storage* x, std::int64_t n, typename E::Compute* sums,
+                          unsigned* arrived, typename E::Compute* y) {
+  using Compute = typename E::Compute;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  typename E::Compute sum = 0;
+  Compute sum = 0;
 #pragma unroll 8
   for (std::int64_t i = first; i < n; i += stride) sum += E::Load(x[i]);
   sum = BlockReduce(sum, Add{});
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+  if (!IsLastBlock(arrived)) return;
+  Compute total = 0;
+  // Written by other multiprocessors: not from this one's own cache.
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += kThreads) total += __ldcg(sums + i);
+  total = BlockReduce(total, Add{});
+  if (threadIdx.x == 0) *y = total;
 }
 
 template <DType D>
 CreateResult CreateAs(const Problem& problem, const OperandPointers& operands) {
   using E = Element<D>;
   using Compute = typename E::Compute;
-  using Partial = Element<sizeof(Compute) == 8 ? DType::kFp64 : DType::kFp32>;
   const std::int64_t n = problem.shape["n"];
   const auto* x = static_cast<const typename E::Storage*>(operands.inputs[0]);
   auto* y = static_cast<Compute*>(operands.output);
   const std::int64_t share = kThreads * kElementsPerThread;
   const std::int64_t blocks = std::min((n + share - 1) / share, kMostBlocks);
 
-  auto partial = std::make_shared<DeviceBuffer>();
-  const std::int64_t bytes = blocks * static_cast<std::int64_t>(sizeof(Compute));
-  if (auto error = partial->Allocate("the partial sums", bytes)) return *std::move(error);
-  const auto first = SumKernel<E, typename E::Storage>;
-  const auto second = SumKernel<Partial, Compute>;
-  const Geometry many{GridOf(blocks), dim3(kThreads)};
-  const Geometry one{dim3(1), dim3(kThreads)};
+  // A word for the counter, as wide as a sum, then the sums.
+  auto workspace = std::make_shared<DeviceBuffer>();
+  const std::int64_t bytes = (blocks + 1) * static_cast<std::int64_t>(sizeof(Compute));
+  if (auto error = workspace->Allocate("the partial sums", bytes)) return *std::move(error);
+  if (const cudaError_t error = cudaMemset(workspace->as<void>(), 0, sizeof(Compute));
+      error != cudaSuccess) {
+    return DeviceError("clearing the counter of blocks", error);
+  }
+  const Geometry geometry{GridOf(blocks), dim3(kThreads)};
   ConfigurationMap configuration;
-  if (auto error = LoadKernel(reinterpret_cast<const void*>(second), one, configuration)) {
+  if (auto error =
+          LoadKernel(reinterpret_cast<const void*>(SumKernel<E>), geometry, configuration)) {
     return *std::move(error);
   }
-  if (auto error = LoadKernel(reinterpret_cast<const void*>(first), many, configuration)) {
-    return *std::move(error);
-  }
-  configuration["launches"] = "2";
   configuration["workspace_bytes"] = std::to_string(bytes);
   DeviceBody body = [=](cudaStream_t stream) {
-    auto* sums = partial->as<Compute>();
-    const cudaError_t error = LaunchKernel(many, stream, first, x, n, sums);
-    if (error != cudaSuccess) return error;
-    return LaunchKernel(one, stream, second, static_cast<const Compute*>(sums), blocks, y);
+    return LaunchKernel(geometry, stream, SumKernel<E>, x, n, workspace->as<Compute>() + 1,
+                        workspace->as<unsigned>(), y);
   };
   return std::unique_ptr<Instance>(
       std::make_unique<DeviceInstance>(std::move(body), std::move(configuration)));
@@ -78,7 +95,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
 }  // namespace cuda
 
 Implementation CudaNaiveSum() {
-  return cuda::NaiveImplementation("sum", "a sum a block, then one block sums those",
+  return cuda::NaiveImplementation("sum", "a sum a block, and the last block sums those",
                                    cuda::Compiled::List(), cuda::Create);
 }
 

@@ -145,7 +145,7 @@ void CaseDriver::Visit(Cell& cell, int round, int position, int samples) {
   context_.monitor->Begin();
   const double begin = Elapsed();
   auto reply = cell.runner->Call(std::move(request), watchdog, "measure", cancel_);
-  const v1::Telemetry telemetry = context_.monitor->End();
+  v1::Telemetry telemetry = context_.monitor->End();
   const double visit = Elapsed() - begin;
   last_launch_ = Elapsed();
   if (!reply.ok()) {
@@ -153,6 +153,8 @@ void CaseDriver::Visit(Cell& cell, int round, int position, int samples) {
     return;
   }
   const v1::BurstDone& burst = reply->burst();
+  // The cores' own counters know better than the driver what clock the burst ran at.
+  if (burst.clock_hertz() > 0) telemetry.set_sm_clock_hertz(burst.clock_hertz());
   if (burst.device_seconds_size() > samples || !AllPositive(burst.device_seconds()) ||
       burst.discarded() < 0) {
     RunnerError error{v1::OUTCOME_CRASHED, "BAD_BURST", "", 0, false};

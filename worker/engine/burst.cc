@@ -76,7 +76,7 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
   EngineError error = timeline_.BeginBurst();
   if (!error && spec.warm_launch && pace_seconds_ < kLongLaunch) error = WarmLaunch(call);
   int done = 0;
-  double elapsed = 0;
+  double elapsed = 0, cycles = 0, clocked = 0;
   while (!error && done < spec.samples && (done == 0 || elapsed < limit)) {
     const int samples = BlockSize(spec, done, limit - elapsed);
     const double block_begin = timeline_.HostSeconds();
@@ -90,10 +90,15 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
       continue;
     }
     pace_seconds_ = (now - block_begin) / samples;
+    if (const double clock = timeline_.ClockHertz(); clock > 0) {
+      cycles += clock * (now - block_begin);
+      clocked += now - block_begin;
+    }
     error = Accept(block, spec, out);
     done += samples;
   }
   out->seconds = timeline_.HostSeconds() - begin;
+  if (clocked > 0) out->clock_hertz = cycles / clocked;
   out->flags |= timeline_.Disturbances();
   timeline_.EndBurst();
   return error;
@@ -119,9 +124,11 @@ EngineError BurstRunner::RunBlock(int samples, const BurstSpec& spec, const Laun
                                   Block* block) {
   QueueHold hold(timeline_);
   EngineError error = hold.Block();
+  if (!error) error = timeline_.StampClock(true);
   if (!error) error = Enqueue(samples, spec, call, block);
   // Asked before the release, because afterwards a blocker that gave up looks like one released.
   if (facts_.has_queue && timeline_.BlockerTimedOut()) block->timed_out = true;
+  if (!error && !block->timed_out) error = timeline_.StampClock(false);
   const EngineError waited = hold.ReleaseAndWait();
   // A poisoned device explains a launch that failed, not the other way round.
   if (waited && (!error || waited.code == KB_DEVICE_ERROR)) return waited;

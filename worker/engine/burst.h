@@ -43,6 +43,7 @@ struct BurstOutcome {
   int discarded = 0;
   double seconds = 0;         // wall time of the whole burst
   double busy_seconds = 0;    // device time of all samples, also of those discarded
+  double clock_hertz = 0;     // of the device's cores, mean over the blocks; 0: not known
   bool changed_late = false;  // the gate's Changed(), after any block
   std::uint32_t flags = 0;    // KB_FLAG_*
 };

@@ -250,6 +250,7 @@ EngineError Case::Burst(const kb_burst_spec& spec, const LaunchCall& call,
   record->discarded = outcome.discarded;
   record->seconds = outcome.seconds;
   record->flags = outcome.flags;
+  record->clock_hertz = outcome.clock_hertz;
   record->duty_ratio =
       outcome.seconds > 0 ? std::min(1.0, outcome.busy_seconds / outcome.seconds) : 0;
   return error;

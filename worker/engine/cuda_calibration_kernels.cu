@@ -40,8 +40,7 @@ __device__ std::int64_t FirstWord() {
   return static_cast<std::int64_t>(blockIdx.x) * kThreads * kInFlight + threadIdx.x;
 }
 
-__global__ void ReadPass(const uint4* data, unsigned* sink, DeviceSpan* span) {
-  if (span != nullptr && threadIdx.x == 0) atomicMin(&span->begin, GlobalNanoseconds());
+__global__ void ReadPass(const uint4* data, unsigned* sink) {
   const uint4* from = data + FirstWord();
   uint4 words[kInFlight];
 #pragma unroll
@@ -50,9 +49,6 @@ __global__ void ReadPass(const uint4* data, unsigned* sink, DeviceSpan* span) {
 #pragma unroll
   for (int i = 0; i < kInFlight; ++i) any |= words[i].x | words[i].y | words[i].z | words[i].w;
   if (any != 0) *sink = any;
-  if (span == nullptr) return;
-  __syncthreads();
-  if (threadIdx.x == 0) atomicMax(&span->end, GlobalNanoseconds());
 }
 
 __global__ void WritePass(uint4* data) {
@@ -90,9 +86,9 @@ cudaError_t EnqueueSpin(unsigned long long nanoseconds, DeviceSpan* span, cudaSt
   return cudaGetLastError();
 }
 
-cudaError_t EnqueueReadPass(const void* data, std::int64_t bytes, unsigned* sink, DeviceSpan* span,
+cudaError_t EnqueueReadPass(const void* data, std::int64_t bytes, unsigned* sink,
                             cudaStream_t stream) {
-  ReadPass<<<Pieces(bytes), kThreads, 0, stream>>>(static_cast<const uint4*>(data), sink, span);
+  ReadPass<<<Pieces(bytes), kThreads, 0, stream>>>(static_cast<const uint4*>(data), sink);
   return cudaGetLastError();
 }
 

@@ -27,9 +27,8 @@ cudaError_t EnqueueSpin(unsigned long long nanoseconds, DeviceSpan* span, cudaSt
 // eight of them in flight.
 inline constexpr std::int64_t kPassPiece = 32 << 10;
 
-// Reads a buffer of zeros; `sink` is one word that is never really written. With `span`, the first
-// block's begin and the last one's end are noted (it must hold a DeviceSpan{} before).
-cudaError_t EnqueueReadPass(const void* data, std::int64_t bytes, unsigned* sink, DeviceSpan* span,
+// Reads a buffer of zeros; `sink` is one word that is never really written.
+cudaError_t EnqueueReadPass(const void* data, std::int64_t bytes, unsigned* sink,
                             cudaStream_t stream);
 cudaError_t EnqueueWritePass(void* data, std::int64_t bytes, cudaStream_t stream);
 cudaError_t EnqueueCopyPass(const void* from, void* to, std::int64_t bytes, cudaStream_t stream);

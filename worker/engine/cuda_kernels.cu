@@ -30,6 +30,24 @@ __global__ void HoldQueue(volatile BlockerFlags* flags, unsigned long long gener
   }
 }
 
+// A whole multiprocessor's threads a block, so that each block finds one of its own.
+constexpr int kStampThreads = 1024;
+
+__global__ void __launch_bounds__(kStampThreads) StampClocks(ClockStamp* stamps, int count) {
+  if (threadIdx.x != 0) return;
+  unsigned multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  if (multiprocessor >= static_cast<unsigned>(count)) return;
+  stamps[multiprocessor].cycles = static_cast<unsigned long long>(clock64());
+  stamps[multiprocessor].nanoseconds = GlobalNanoseconds();
+  __threadfence_system();
+}
+
+__global__ void Rest(unsigned long long nanoseconds) {
+  const unsigned long long begin = GlobalNanoseconds();
+  while (GlobalNanoseconds() - begin < nanoseconds) __nanosleep(100);
+}
+
 __device__ std::int64_t FirstIndex() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
@@ -82,6 +100,16 @@ cudaError_t EnqueueBlocker(BlockerFlags* flags, unsigned long long generation,
                            double timeout_seconds, cudaStream_t stream) {
   HoldQueue<<<1, 1, 0, stream>>>(flags, generation,
                                  static_cast<unsigned long long>(timeout_seconds * 1e9));
+  return cudaGetLastError();
+}
+
+cudaError_t EnqueueClockStamps(ClockStamp* stamps, int count, cudaStream_t stream) {
+  StampClocks<<<count, kStampThreads, 0, stream>>>(stamps, count);
+  return cudaGetLastError();
+}
+
+cudaError_t EnqueueRest(double seconds, cudaStream_t stream) {
+  Rest<<<1, 1, 0, stream>>>(static_cast<unsigned long long>(seconds * 1e9));
   return cudaGetLastError();
 }
 

@@ -21,6 +21,17 @@ struct BlockerFlags {
 cudaError_t EnqueueBlocker(BlockerFlags* flags, unsigned long long generation,
                            double timeout_seconds, cudaStream_t stream);
 
+// One multiprocessor's cycle counter and the global timer at the same moment.
+struct ClockStamp {
+  unsigned long long cycles = 0;
+  unsigned long long nanoseconds = 0;  // 0: it did not stamp
+};
+// Stamps `stamps[i]` on each multiprocessor i that gets a block; `count` of them.
+cudaError_t EnqueueClockStamps(ClockStamp* stamps, int count, cudaStream_t stream);
+
+// Does nothing for so long.
+cudaError_t EnqueueRest(double seconds, cudaStream_t stream);
+
 // Writes, or reads, every line of a buffer (a multiple of 16 bytes).
 cudaError_t EnqueueFlushWrite(void* buffer, std::int64_t bytes, int blocks, cudaStream_t stream);
 // `sink`: one word that is never really written; it keeps the reads from being optimised away.

@@ -12,16 +12,17 @@ namespace kbench::engine {
 namespace {
 
 // The driver's queue holds about a thousand operations before an enqueue waits, and behind a
-// blocker it would wait for ever. A sample costs two flush kernels and two events beside its
-// launch, which may itself be a dozen kernels; more than that is caught by the blocker's own
+// blocker it would wait for ever. A sample costs three kernels of the flush and two events beside
+// its launch, which may itself be a dozen kernels; more than that is caught by the blocker's own
 // timeout.
 constexpr int kQueueOperations = 512;
-constexpr int kOperationsPerSample = 2 + 2 + 12;
+constexpr int kOperationsPerSample = 3 + 2 + 12;
 constexpr int kMostSamples = kQueueOperations / kOperationsPerSample;
 
 constexpr std::int64_t kFlushTimesL2 = 2;
 constexpr std::int64_t kSmallestFlush = 8 << 20;
 constexpr int kFlushBlocksPerSm = 8;
+constexpr double kRestSeconds = 5e-6;
 constexpr int kQuantumBlocks = 4;
 // Times less apart than this are one value, rounded to the float that CUDA returns.
 constexpr double kRounding = 1e-9;
@@ -63,6 +64,7 @@ EngineError CudaTimeline::Allocate() {
   flush_blocks_ = properties.multiProcessorCount * kFlushBlocksPerSm;
   persisting_l2_ = properties.persistingL2CacheMaxSize > 0;
   if (EngineError error = SetFlushBytes(0)) return error;
+  if (EngineError error = clock_.Open(properties.multiProcessorCount)) return error;
   KB_RETURN_IF_CUDA(cudaMalloc(reinterpret_cast<void**>(&sink_), sizeof(*sink_)),
                     "allocating the flush's buffers");
   KB_RETURN_IF_CUDA(
@@ -87,6 +89,8 @@ EngineError CudaTimeline::Preload() {
   KB_RETURN_IF_CUDA(EnqueueBlocker(device_flags_, generation_, kBlockerSeconds, stream_),
                     "loading the blocker");
   if (EngineError error = Flush(FlushKind::kClean)) return error;
+  if (EngineError error = Flush(FlushKind::kDirty)) return error;
+  if (EngineError error = StampClock(true)) return error;
   return Synchronize();
 }
 
@@ -211,11 +215,17 @@ bool CudaTimeline::BlockerTimedOut() {
 
 TimelineError CudaTimeline::Flush(FlushKind kind) {
   if (kind == FlushKind::kNone) return {};
-  KB_RETURN_IF_CUDA(EnqueueFlushWrite(write_buffer_, flush_bytes_, flush_blocks_, stream_),
-                    "enqueueing a flush");
-  if (kind == FlushKind::kDirty) return {};
-  return FromCuda(EnqueueFlushRead(read_buffer_, flush_bytes_, sink_, flush_blocks_, stream_),
-                  "enqueueing a flush");
+  if (kind == FlushKind::kDirty) {
+    const std::int64_t bytes = std::min(l2_bytes_, flush_capacity_);
+    KB_RETURN_IF_CUDA(cudaMemsetAsync(write_buffer_, 0, static_cast<std::size_t>(bytes), stream_),
+                      "enqueueing a flush");
+  } else {
+    KB_RETURN_IF_CUDA(EnqueueFlushWrite(write_buffer_, flush_bytes_, flush_blocks_, stream_),
+                      "enqueueing a flush");
+    KB_RETURN_IF_CUDA(EnqueueFlushRead(read_buffer_, flush_bytes_, sink_, flush_blocks_, stream_),
+                      "enqueueing a flush");
+  }
+  return FromCuda(EnqueueRest(kRestSeconds, stream_), "enqueueing a flush");
 }
 
 TimelineError CudaTimeline::MarkStart(int index) {

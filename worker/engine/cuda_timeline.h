@@ -5,14 +5,18 @@
 // write-back the kernel then pays: a memory-bound sum reads 12 % too slow):
 //   clean  writes a buffer of twice the L2, then reads another of twice the L2 (reading once the L2
 //          leaves dirty lines behind); a calibration may have found another size to be enough;
-//   dirty  writes only;
+//   dirty  sets the size of the L2 once, as NVBench's does;
 //   none   leaves what the last launch left.
+// After either the device rests for a few microseconds, so that the kernel does not share the
+// memory with what the flush still writes back (an NVBench sample, which waits for its flush, has
+// that rest too).
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <vector>
 
+#include "worker/engine/cuda_clock.h"
 #include "worker/engine/cuda_kernels.h"
 #include "worker/engine/timeline.h"
 
@@ -47,6 +51,8 @@ class CudaTimeline final : public Timeline {
   double GapSeconds(int index) override;
   TimelineError WaitForStop(int index) override;
   bool StopReached(int index) override;
+  TimelineError StampClock(bool first) override { return clock_.Stamp(first, stream_); }
+  double ClockHertz() override { return clock_.Hertz(); }
   TimelineError BeginCapture() override;
   TimelineError EndCapture(int launches) override;
   TimelineError Replay() override;
@@ -81,6 +87,7 @@ class CudaTimeline final : public Timeline {
   bool drained_late_ = false;        // the device was busy after the stream was done
   cudaGraphExec_t graph_ = nullptr;  // what Replay() enqueues
   double quantum_seconds_ = 0;
+  CudaClock clock_;
 };
 
 }  // namespace kbench::engine

@@ -68,6 +68,8 @@ typedef struct {
   uint32_t flags; /* KB_FLAG_* */
   /* Share of `seconds` in which the device ran the launches themselves. */
   double duty_ratio;
+  /* Cycles a second of the device's cores during the burst, by their own counters; 0: not known. */
+  double clock_hertz;
 } kb_burst_record;
 
 #define KB_FLAG_HOST_STALL 1u

@@ -32,11 +32,14 @@ EngineError SteadyBurst::Run(const BurstSpec& spec, const LaunchCall& call, Burs
   const double begin = timeline_.HostSeconds();
   EngineError error = timeline_.BeginBurst();
   if (!error && launches_ == 0) error = Plan(call);
+  if (!error) error = timeline_.StampClock(true);
   if (!error) error = Batches(spec, call, out);
+  if (!error) error = timeline_.StampClock(false);
   // Nothing may be left in the queue, and a fault explains a launch that failed.
   const EngineError waited = timeline_.Synchronize();
   if (waited && (!error || waited.code == KB_DEVICE_ERROR)) error = waited;
   out->seconds = timeline_.HostSeconds() - begin;
+  if (!error) out->clock_hertz = timeline_.ClockHertz();
   out->flags |= timeline_.Disturbances();
   timeline_.EndBurst();
   return error;

@@ -56,6 +56,11 @@ class Timeline {
   virtual TimelineError BeginCapture() { return NoGraphs(); }
   virtual TimelineError EndCapture(int /*launches*/) { return NoGraphs(); }
   virtual TimelineError Replay() { return NoGraphs(); }
+  // The clock of the device's cores between two points of the queue: StampClock(true) enqueues the
+  // first, StampClock(false) the second; after Synchronize() cycles a second, 0 where nothing tells
+  // them.
+  virtual TimelineError StampClock(bool /*first*/) { return {}; }
+  virtual double ClockHertz() { return 0; }
   // True when the blocker gave up by itself before Release() (a launch synchronized).
   virtual bool BlockerTimedOut() = 0;
   // What disturbed the measurement since the last call: KB_FLAG_MIGRATED, KB_FLAG_STOLEN,

@@ -129,6 +129,7 @@ bool PreparedCase::RunBurst(int samples, double max_seconds, v1::BurstDone* done
   done->set_discarded(record.discarded);
   done->set_seconds(record.seconds);
   done->set_duty_ratio(record.duty_ratio);
+  done->set_clock_hertz(record.clock_hertz);
   AddFlags(record.flags, done);
   const int taken = record.count + record.discarded;
   if (taken > 0) pace_seconds_ = record.seconds / taken;

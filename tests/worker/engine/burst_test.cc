@@ -109,6 +109,15 @@ TEST_F(BurstTest, BusyTimeHoldsDiscardedSamplesToo) {
   EXPECT_NEAR(out_.busy_seconds, 21e-3, 1e-12);
 }
 
+TEST_F(BurstTest, TheClockOfTheCoresIsPassedOn) {
+  timeline_.core_hertz = 1.75e9;
+  ASSERT_FALSE(Run({20, 0, FlushKind::kClean}));  // more than one block
+  EXPECT_NEAR(out_.clock_hertz, 1.75e9, 1);
+  timeline_.core_hertz = 0;
+  ASSERT_FALSE(Run({2, 0, FlushKind::kClean}));
+  EXPECT_EQ(out_.clock_hertz, 0);
+}
+
 TEST_F(BurstTest, DirtyAndNoneAreAskedOfTheTimeline) {
   ASSERT_FALSE(Run({1, 0, FlushKind::kDirty}));
   ASSERT_FALSE(Run({1, 0, FlushKind::kNone}));

@@ -261,6 +261,9 @@ TEST_F(CudaModesTest, SteadyIsBackToBack) {
   EXPECT_EQ(open_->mechanism(), "cuda-back-to-back");
   EXPECT_EQ(record_.flags, 0u);
   EXPECT_GT(record_.duty_ratio, 0.8);
+  std::printf("clock of the cores %.0f MHz\n", record_.clock_hertz * 1e-6);
+  EXPECT_GT(record_.clock_hertz, 0.2e9);
+  EXPECT_LT(record_.clock_hertz, 4e9);
   EXPECT_EQ(Check(KB_VERIFY_AFTER), "");
 }
 

@@ -19,6 +19,7 @@ class FakeTimeline final : public Timeline {
   double sample_seconds = 1e-3;
   std::vector<double> gaps;  // by index within a block; missing ones are `usual_gap`
   double usual_gap = 100e-6;
+  double core_hertz = 0;            // what the cores' clock reads
   std::vector<double> odd_samples;  // by index within a block; NaN or missing: sample_seconds
   int time_out_above = 1 << 30;     // the blocker gives up once so many samples are queued
   EngineError synchronize_error;
@@ -32,6 +33,7 @@ class FakeTimeline final : public Timeline {
   TimelineFacts Facts() const override { return facts; }
   TimelineError BeginBurst() override { return Note("begin"); }
   void EndBurst() override { (void)Note("end"); }
+  double ClockHertz() override { return core_hertz; }
   TimelineError Block() override {
     held = facts.has_queue;
     stops_ = 0;
