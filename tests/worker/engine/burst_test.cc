@@ -57,15 +57,16 @@ TEST_F(BurstTest, QueuesEverythingBehindOneBlockerInOrder) {
   EXPECT_GT(out_.seconds, 0);
 }
 
-TEST_F(BurstTest, TheOutputIsPoisonedBeforeTheLastLaunchOfEachBlock) {
+TEST_F(BurstTest, TheOutputIsPoisonedBeforeTheFirstLaunchOfABurst) {
   FakeGate gate(timeline_);
   ASSERT_FALSE(Run({2, 0, FlushKind::kClean, &gate}));
   EXPECT_THAT(timeline_.calls,
-              ElementsAre("begin", "block", "clean", "start0", "launch", "stop0", "poison", "clean",
-                          "start1", "launch", "stop1", "note", "release", "sync", "look", "end"));
+              ElementsAre("begin", "block", "poison", "clean", "start0", "launch", "stop0", "note",
+                          "clean", "start1", "launch", "stop1", "release", "sync", "look", "end"));
   EXPECT_FALSE(out_.changed_late);
   ASSERT_FALSE(Run({20, 0, FlushKind::kClean, &gate}));
-  EXPECT_EQ(Count("poison"), 1 + 3);
+  EXPECT_EQ(Count("poison"), 1 + 1) << "not again in the later blocks";
+  EXPECT_EQ(Count("look"), 1 + 1);
 }
 
 TEST_F(BurstTest, AnOutputThatChangesAfterTheStreamIsASideStream) {
@@ -77,11 +78,14 @@ TEST_F(BurstTest, AnOutputThatChangesAfterTheStreamIsASideStream) {
   EXPECT_THAT(out_.device_seconds, SizeIs(2));
 }
 
-TEST_F(BurstTest, TheGapThatHoldsThePoisonIsNotJudged) {
-  FakeGate gate(timeline_);
-  timeline_.gaps = {100e-6, 100e-6, 100e-6, 100e-6, 900e-6};
-  ASSERT_FALSE(Run({6, 0, FlushKind::kClean, &gate}));
-  EXPECT_THAT(out_.device_seconds, SizeIs(6));
+TEST_F(BurstTest, OneSampleABlockWhereTheTimelineAsksForIt) {
+  timeline_.facts.samples_per_block = 1;
+  BurstRunner one(timeline_);
+  one.SetPace(1e-3);
+  ASSERT_FALSE(one.Run({3, 0, FlushKind::kClean}, {Launch, &kernel_, nullptr}, &out_));
+  EXPECT_EQ(Count("block"), 3);
+  EXPECT_EQ(Count("sync"), 3);
+  EXPECT_THAT(out_.device_seconds, SizeIs(3));
   EXPECT_EQ(out_.flags, 0u);
 }
 
