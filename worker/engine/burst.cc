@@ -82,7 +82,8 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
     const int samples = BlockSize(spec, done, limit - elapsed);
     const double block_begin = timeline_.HostSeconds();
     Block block;
-    block.gate = done == 0 ? spec.gate : nullptr;
+    const bool final = done + samples >= spec.samples || elapsed + 2 * pace_seconds_ >= limit;
+    block.gate = final ? spec.gate : nullptr;
     error = RunBlock(samples, spec, call, &block);
     if (error) break;
     const double now = timeline_.HostSeconds();
@@ -138,8 +139,8 @@ EngineError BurstRunner::RunBlock(int samples, const BurstSpec& spec, const Laun
 EngineError BurstRunner::Enqueue(int samples, const BurstSpec& spec, const LaunchCall& call,
                                  Block* block) {
   for (int i = 0; i < samples; ++i) {
-    const bool gated = block->gate != nullptr && i == 0;
     const bool last = i + 1 == samples;
+    const bool gated = last && block->gate != nullptr;
     if (gated) {  // before the flush, which evicts what it wrote
       if (EngineError error = block->gate->Poison()) return error;
     }
@@ -181,8 +182,10 @@ EngineError BurstRunner::AfterTimeout(const Block& block, int samples, BurstOutc
 
 EngineError BurstRunner::Accept(const Block& block, BurstOutcome* out) {
   const auto count = static_cast<std::size_t>(block.queued);
+  // The gap before the last sample holds the poison too, and tells nothing.
+  const std::size_t judged = block.gate != nullptr && count > 0 ? count - 1 : count;
   std::vector<double> gaps;  // before sample i + 1
-  for (std::size_t i = 0; facts_.has_queue && i + 1 < count; ++i) {
+  for (std::size_t i = 0; facts_.has_queue && i + 1 < judged; ++i) {
     gaps.push_back(timeline_.GapSeconds(static_cast<int>(i)));
   }
   gaps_.insert(gaps_.end(), gaps.begin(), gaps.end());

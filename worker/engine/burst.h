@@ -1,7 +1,7 @@
 // The burst: samples queued behind one blocker. Per sample the operands are evicted, then the
 // launch runs between two marks; the host enqueues all of it while the queue is held, so that no
-// host cost lies inside a sample. The output is poisoned before the first launch, so that what is
-// checked afterwards is what a timed launch wrote. Knows a Timeline only, neither CUDA
+// host cost lies inside a sample. The output is poisoned before the last launch, so that what is
+// checked afterwards is what that one wrote. Knows a Timeline only, neither CUDA
 // nor a CPU. Used from one thread; owned by the engine, one a case.
 #pragma once
 
@@ -69,7 +69,7 @@ class BurstRunner {
 
  private:
   struct Block {
-    OutputGate* gate = nullptr;  // of its first sample
+    OutputGate* gate = nullptr;  // of its last sample
     int queued = 0;              // samples wholly enqueued
     bool timed_out = false;      // the blocker gave up before the release
     std::vector<double> submit;  // host seconds of each launch

@@ -57,15 +57,15 @@ TEST_F(BurstTest, QueuesEverythingBehindOneBlockerInOrder) {
   EXPECT_GT(out_.seconds, 0);
 }
 
-TEST_F(BurstTest, TheOutputIsPoisonedBeforeTheFirstLaunchOfABurst) {
+TEST_F(BurstTest, TheOutputIsPoisonedBeforeTheLastLaunchOfABurst) {
   FakeGate gate(timeline_);
   ASSERT_FALSE(Run({2, 0, FlushKind::kClean, &gate}));
   EXPECT_THAT(timeline_.calls,
-              ElementsAre("begin", "block", "poison", "clean", "start0", "launch", "stop0", "note",
-                          "clean", "start1", "launch", "stop1", "release", "sync", "look", "end"));
+              ElementsAre("begin", "block", "clean", "start0", "launch", "stop0", "poison", "clean",
+                          "start1", "launch", "stop1", "note", "release", "sync", "look", "end"));
   EXPECT_FALSE(out_.changed_late);
   ASSERT_FALSE(Run({20, 0, FlushKind::kClean, &gate}));
-  EXPECT_EQ(Count("poison"), 1 + 1) << "not again in the later blocks";
+  EXPECT_EQ(Count("poison"), 1 + 1) << "only in the last of three blocks";
   EXPECT_EQ(Count("look"), 1 + 1);
 }
 
@@ -76,6 +76,27 @@ TEST_F(BurstTest, AnOutputThatChangesAfterTheStreamIsASideStream) {
   EXPECT_TRUE(out_.changed_late);
   EXPECT_EQ(out_.flags, KB_FLAG_SIDE_STREAM);
   EXPECT_THAT(out_.device_seconds, SizeIs(2));
+}
+
+TEST_F(BurstTest, TheGapThatHoldsThePoisonIsNotJudged) {
+  FakeGate gate(timeline_);
+  timeline_.gaps = {100e-6, 100e-6, 100e-6, 100e-6, 900e-6};
+  ASSERT_FALSE(Run({6, 0, FlushKind::kClean, &gate}));
+  EXPECT_THAT(out_.device_seconds, SizeIs(6));
+  EXPECT_EQ(out_.flags, 0u);
+}
+
+TEST_F(BurstTest, ABurstThatItsTimeEndsIsPoisonedToo) {
+  FakeGate gate(timeline_);
+  timeline_.facts.samples_per_block = 1;
+  BurstRunner one(timeline_);
+  one.SetPace(1e-3);
+  kernel_.host_seconds = 1e-3;  // what the clock moves on a launch
+  ASSERT_FALSE(one.Run({100, 10e-3, FlushKind::kClean, &gate}, {Launch, &kernel_, nullptr}, &out_));
+  EXPECT_LT(out_.device_seconds.size(), 20u);
+  const auto poison = std::find(timeline_.calls.rbegin(), timeline_.calls.rend(), "poison");
+  const auto launch = std::find(timeline_.calls.rbegin(), timeline_.calls.rend(), "launch");
+  EXPECT_LT(poison - timeline_.calls.rbegin(), launch - timeline_.calls.rbegin() + 4);
 }
 
 TEST_F(BurstTest, OneSampleABlockWhereTheTimelineAsksForIt) {

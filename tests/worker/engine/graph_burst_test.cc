@@ -68,8 +68,8 @@ TEST_F(GraphBurstTest, ReplaysLieBehindTheBlockerBetweenMarksWithoutAFlush) {
   FakeGate gate(timeline_);
   ASSERT_FALSE(Run({2, 0, FlushKind::kClean, &gate}));
   EXPECT_THAT(timeline_.calls,
-              ElementsAre("begin", "block", "poison", "none", "start0", "replay", "stop0", "note",
-                          "none", "start1", "replay", "stop1", "release", "sync", "look", "end"));
+              ElementsAre("begin", "block", "none", "start0", "replay", "stop0", "poison", "none",
+                          "start1", "replay", "stop1", "note", "release", "sync", "look", "end"));
 }
 
 TEST_F(GraphBurstTest, LargeGraphsAreQueuedInFewerAtATime) {
