@@ -21,8 +21,8 @@ function(kbench_program name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
 endfunction()
 
-# kbench_test(NAME SOURCES... DEPS... [LABELS gpu]): a GoogleTest program. One ctest entry a program keeps start-up time low; a test that
-# needs a GPU is labelled `gpu` and skips itself where there is none.
+# kbench_test(NAME SOURCES... DEPS... [LABELS gpu no-tsan]): a GoogleTest program. One ctest entry a program keeps start-up time low; a test that
+# needs a GPU is labelled `gpu` and skips itself where there is none; one that ThreadSanitizer cannot judge is labelled `no-tsan`.
 function(kbench_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})

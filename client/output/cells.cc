@@ -82,6 +82,7 @@ namespace {
 std::string NothingMeasured(const CaseStatus& status) {
   bool skipped = false;
   for (const Result& result : status.results()) {
+    if (!OutcomeAdvice(result).empty()) return "";  // says it better
     const auto outcome = result.outcome();
     if (outcome == kbench::v1::OUTCOME_SKIPPED) {
       skipped = true;
@@ -99,11 +100,16 @@ std::string NothingMeasured(const CaseStatus& status) {
 std::vector<std::string> CaseNotes(const CaseStatus& status) {
   std::vector<std::string> notes;
   std::vector<std::string> advice;  // the same one for several rows is given once
+  const auto advise = [&](const std::string& text) {
+    if (text.empty() || std::find(advice.begin(), advice.end(), text) != advice.end()) return;
+    advice.push_back(text);
+  };
   for (const Result& result : status.results()) {
-    if (!HasNumber(result)) continue;
-    for (const std::string& text : VerdictAdvice(result)) {
-      if (std::find(advice.begin(), advice.end(), text) == advice.end()) advice.push_back(text);
+    if (!HasNumber(result)) {
+      advise(OutcomeAdvice(result));
+      continue;
     }
+    for (const std::string& text : VerdictAdvice(result)) advise(text);
     if (!result.comparison().message().empty()) {
       notes.push_back(result.implementation() + " against " + result.comparison().baseline() +
                       ": " + result.comparison().message());

@@ -28,21 +28,26 @@ std::string WaitText(const Job& job) {
       {"NO_DEVICE", "no worker has such a device"},
       {"DEVICE_OFFLINE", "its device is offline"},
       {"DEVICE_LACKS_KERNEL", "no device it may run on has an implementation for it"},
-      {"DEVICE_NOT_READY", "its device is not ready"}};
+      {"DEVICE_NOT_READY", "its device is being calibrated or is not fit to measure"}};
   const auto known = words.find(job.reason());
   return known == words.end() ? text : text + ": " + known->second;
 }
 
 std::string PhaseWord(const std::string& phase) {
-  static const std::map<std::string, std::string> words = {
-      {"prepare", "preparing"}, {"verify", "verifying"}, {"warm", "warming up"},
-      {"measure", "measuring"}, {"check", "checking"},   {"finish", "finishing"}};
+  static const std::map<std::string, std::string> words = {{"wait", "waiting for the device"},
+                                                           {"prepare", "preparing"},
+                                                           {"verify", "verifying"},
+                                                           {"warm", "warming up"},
+                                                           {"measure", "measuring"},
+                                                           {"check", "checking"},
+                                                           {"finish", "finishing"}};
   const auto known = words.find(phase);
   return known == words.end() ? phase : known->second;
 }
 
 std::string PhaseText(const Progress& progress) {
-  std::string text = PhaseWord(progress.phase());
+  // The worker's own sentence says more than the word.
+  std::string text = progress.message().empty() ? PhaseWord(progress.phase()) : progress.message();
   if (!progress.implementation().empty()) text += " " + progress.implementation();
   if (progress.round() > 0) text += fmt::format(", round {}", progress.round());
   if (progress.round() > 0 && progress.max_rounds() > 0) {

@@ -37,6 +37,9 @@ struct ReasonWords {
 constexpr char kIdle[] = "The machine is noisy: run again when it is idle, or take --quick";
 constexpr char kCool[] = "Let the device cool and run again";
 constexpr char kMoreTime[] = "Give it more time with --budget, or take --quick";
+constexpr char kTooGood[] = "Do not use a number that is too good to be true";
+constexpr char kOneStream[] =
+    "The implementation must do all of its work on the stream it is given";
 // Said only to those who did not take it.
 constexpr char kOrQuick[] = ", or take --quick";
 
@@ -48,6 +51,12 @@ const ReasonWords* FindReason(const std::string& reason) {
       {"DRIFTING", {"the times kept rising or falling", kIdle}},
       {"BIMODAL", {"the times fall into two groups", kIdle}},
       {"HOST_STALL", {"the host could not keep the device fed", kIdle}},
+      {"SIDE_STREAM",
+       {"the device went on working after the timed work was done, so the time may miss a part",
+        kOneStream}},
+      {"CLOCK_CHANGED",
+       {"the device's clock changed and nothing says why",
+        "Look at who sets the device's clocks, and run again"}},
       {"MIGRATED", {"the measuring thread was moved between cores", kIdle}},
       {"CPU_STEAL", {"the hypervisor gave the processor to others", kIdle}},
       {"FOREIGN_PROCESS",
@@ -59,11 +68,8 @@ const ReasonWords* FindReason(const std::string& reason) {
       {"ECC_ERROR",
        {"the device's memory lost data", "Take the device out of use and look at its memory"}},
       {"AUTOCORRELATED", {"neighbouring samples resemble each other", ""}},
-      {"FASTER_THAN_ROOF",
-       {"it is faster than this device was ever measured to be",
-        "Do not use a number that is too good to be true"}},
-      {"FASTER_THAN_PEAK",
-       {"it is faster than the device can be", "Do not use a number that is too good to be true"}},
+      {"FASTER_THAN_ROOF", {"it is faster than this device was ever measured to be", kTooGood}},
+      {"FASTER_THAN_PEAK", {"it is faster than the device can be", kTooGood}},
       {"NOT_REVERIFIED", {"there was no time to check the output again", kMoreTime}},
       {"THROTTLED_ROUNDS", {"the device was throttled", kCool}},
       {"THROTTLED_HW_THERMAL", {"the device was too hot", kCool}},
@@ -72,6 +78,23 @@ const ReasonWords* FindReason(const std::string& reason) {
       {"POWER_LIMITED", {"it ran at the device's power limit", ""}},
       {"RESOLUTION_LIMITED", {"one launch is as short as the clock can tell", ""}},
       {"GROUPED", {"not all fitted into memory at once, so they ran in groups", ""}},
+  };
+  const auto found = words.find(reason);
+  return found == words.end() ? nullptr : &found->second;
+}
+
+// Why a row has no number, where the code alone would not say it, and what a person can do.
+const ReasonWords* FindOutcomeReason(const std::string& reason) {
+  static const std::map<std::string, ReasonWords> words = {
+      {"SIDE_STREAM", {"it works on another stream, which its time does not hold", kOneStream}},
+      {"PERSISTING_L2",
+       {"it asks for cache lines that survive the flush",
+        "Take the persisting window out of the implementation: cold mode needs it evicted"}},
+      {"NOT_CAPTURABLE",
+       {"its launch cannot be captured in a CUDA graph", "Measure it with --mode cold or hot"}},
+      {"FOREIGN_BUSY",
+       {"others use the device",
+        "Run again when they are done, or measure beside them with --if-busy run"}},
   };
   const auto found = words.find(reason);
   return found == words.end() ? nullptr : &found->second;
@@ -121,8 +144,13 @@ kbench::v1::JobState ParseState(const std::string& word) {
 }
 
 std::string OutcomeSentence(const Result& result) {
+  const ReasonWords* words = FindOutcomeReason(result.reason());
   std::string text = result.message();
-  if (text.empty()) text = Spoken(result.reason());
+  if (text.empty()) text = words != nullptr ? words->meaning : Spoken(result.reason());
+  // The worker names the process and what it does; that alone is no reason.
+  if (result.reason() == "FOREIGN_BUSY" && !result.message().empty()) {
+    text = std::string(words->meaning) + ": " + text;
+  }
   if (result.outcome() == kbench::v1::OUTCOME_SKIPPED && result.estimate_seconds() > 0) {
     const std::string estimate = fmt::format("one launch would take about {}",
                                              FormatSecondsRoughly(result.estimate_seconds()));
@@ -132,6 +160,11 @@ std::string OutcomeSentence(const Result& result) {
     }
   }
   return text;
+}
+
+std::string OutcomeAdvice(const Result& result) {
+  const ReasonWords* words = FindOutcomeReason(result.reason());
+  return words == nullptr ? "" : words->advice;
 }
 
 std::string VerdictSentence(const Result& result) {

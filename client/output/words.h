@@ -17,6 +17,8 @@ kbench::v1::JobState ParseState(const std::string& word);
 
 // Why a row has no number, in one sentence: "one launch would take about 43 s, too long ..."
 std::string OutcomeSentence(const kbench::v1::Result& result);
+// What can be done about that: a sentence without its full stop, or empty.
+std::string OutcomeAdvice(const kbench::v1::Result& result);
 // Why the number may not be trusted, or what else is to be known of it; empty when there is nothing
 // to say.
 std::string VerdictSentence(const kbench::v1::Result& result);

@@ -29,6 +29,7 @@ using kbench::v1::ListDevicesResponse;
 
 constexpr int kMetricsPort = 7601;
 constexpr char kCudaRunner[] = "kbench-runner-cuda";
+constexpr char kCalibrating[] = "CALIBRATING";
 constexpr double kPollSeconds = 0.02;
 // A worker that finds its device taken ends within this time.
 constexpr double kRefusalSeconds = 0.1;
@@ -224,15 +225,17 @@ class Starter {
       }
       context_.interrupt.Sleep(kPollSeconds);
     }
-    io_.out << fmt::format("worker {} (pid {}) for {}: {}, {} implementations\n",
+    io_.out << fmt::format("worker {} (pid {}) for {}: {}, {} implementations{}\n",
                            ran ? "already runs" : "started", worker.pid(), seen.name(),
                            Plain(seen.model().empty() ? seen.kind() : seen.model()),
-                           seen.implementations_size())
+                           seen.implementations_size(),
+                           seen.state() == kCalibrating ? "; it calibrates first, jobs wait" : "")
             << std::flush;
     return kExitOk;
   }
 
-  // `seen` holds the device of this very worker as last listed.
+  // `seen` holds the device of this very worker as last listed. One that calibrates takes jobs,
+  // which wait until it is done.
   bool IsUp(const Daemon& worker, const std::string& device, Device* seen) {
     const auto reply = Unary<ListDevicesResponse>(
         *backend_, [&](grpc::ClientContext* call, ListDevicesResponse* out) {
@@ -243,7 +246,7 @@ class Starter {
       if (one.name() != DeviceName(device) && one.uuid() != device) continue;
       if (!worker.HasOpen(LockFileOf(one)) || worker.Ended(kRefusalSeconds)) return false;
       *seen = one;
-      return one.state() == "READY" || one.state() == "BUSY";
+      return one.state() == "READY" || one.state() == "BUSY" || one.state() == kCalibrating;
     }
     return false;
   }

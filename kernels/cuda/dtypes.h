@@ -22,7 +22,7 @@ struct DTypes {
   static CreateResult Create(DType dtype, Make make) {
     std::optional<CreateResult> result;
     const auto try_one = [&](auto compiled) {
-      if (dtype == decltype(compiled)::value) result.emplace(make(compiled));
+      if (dtype == decltype(compiled)::value) static_cast<void>(result.emplace(make(compiled)));
     };
     (try_one(std::integral_constant<DType, Compiled>{}), ...);
     if (result) return *std::move(result);

@@ -72,7 +72,9 @@ std::string WaitMessage(const std::string& reason) {
   if (reason == "DEVICE_LACKS_KERNEL") {
     return "no device it may run on has an implementation for it; see `kbench-client devices`";
   }
-  if (reason == "DEVICE_NOT_READY") return "its device is not ready; see `kbench-client devices`";
+  if (reason == "DEVICE_NOT_READY") {
+    return "its device is being calibrated or is not fit to measure; see `kbench-client devices`";
+  }
   return "";
 }
 

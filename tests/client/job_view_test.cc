@@ -79,6 +79,20 @@ TEST(ProgressTextTest, SaysWhereItStands) {
   EXPECT_EQ(ProgressText(view), "");
 }
 
+TEST(ProgressTextTest, SaysForWhomTheDeviceIsWaitedFor) {
+  JobView view;
+  view.Apply(Event(R"(snapshot { name: "jobs/a" state: JOB_STATE_RUNNING
+      cases { state: JOB_STATE_RUNNING spec { kernel: "sum" dtype: "fp32" size: "1Mi" }
+              device: "gpu0" } })"));
+  view.Apply(Event("progress { phase: \"wait\" elapsed { seconds: 3 } }"));
+  EXPECT_EQ(ProgressText(view), "sum fp32 1Mi on gpu0: waiting for the device, 3 s");
+  view.Apply(Event(R"(progress { phase: "wait" elapsed { seconds: 4 } message:
+      "waiting for the device: process 321 (python, user ann) uses 37 % of the device" })"));
+  EXPECT_EQ(ProgressText(view),
+            "sum fp32 1Mi on gpu0: waiting for the device: process 321 (python, user ann) uses "
+            "37 % of the device, 4 s");
+}
+
 TEST(ProgressTextTest, SaysWhyItWaits) {
   JobView view;
   view.Apply(Event(R"(snapshot { name: "jobs/a" state: JOB_STATE_QUEUED reason: "DEVICE_OFFLINE"

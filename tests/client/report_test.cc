@@ -136,6 +136,63 @@ TEST(TableTest, TheWorkersOwnSentenceComesFirstAndAdviceOnceACase) {
                               "The machine is noisy: run again when it is idle.\n"));
 }
 
+// Every reason the worker gives has words of ours, and advice where something can be done.
+TEST(TableTest, EveryReasonOfAVerdictHasWords) {
+  struct Row {
+    const char* reason;
+    const char* verdict;
+    const char* meaning;
+    const char* advice;
+  };
+  const Row rows[] = {
+      {"SIDE_STREAM", "SUSPECT", "went on working after the timed work was done", "stream it is"},
+      {"CLOCK_CHANGED", "SUSPECT", "clock changed and nothing says why", "sets the device's clock"},
+      {"MIG_SIBLINGS", "SUSPECT", "other slices of the same card", "other slices are idle"},
+      {"FOREIGN_PROCESS", "SUSPECT", "another program used the device", "other program is gone"},
+      {"FOREIGN_IDLE", "VALID", "had the device open and computed nothing", ""},
+      {"AUTOCORRELATED", "VALID", "neighbouring samples resemble each other", ""},
+      {"ECC_ERROR", "INVALID", "memory lost data", "out of use"},
+      {"FASTER_THAN_ROOF", "INVALID", "faster than this device was ever measured", "too good"},
+  };
+  for (const Row& row : rows) {
+    const std::string text =
+        Write(Format::kTable,
+              std::string("results { implementation: \"x\" outcome: OUTCOME_OK verdict: VERDICT_") +
+                  row.verdict + " verdict_reasons: \"" + row.reason +
+                  "\" device_time { median: 1e-3 } }");
+    std::string one_line = text;
+    std::replace(one_line.begin(), one_line.end(), '\n', ' ');
+    for (auto at = one_line.find("   "); at != std::string::npos; at = one_line.find("   ")) {
+      one_line.erase(at, 2);
+    }
+    EXPECT_THAT(one_line, HasSubstr(row.meaning)) << row.reason;
+    EXPECT_THAT(one_line, HasSubstr(row.advice)) << row.reason;
+  }
+}
+
+TEST(TableTest, AnOutcomeHasWordsAndAdvice) {
+  const auto row = [](const char* outcome, const char* reason, const char* message) {
+    return Write(Format::kTable, std::string("results { implementation: \"x\" outcome: OUTCOME_") +
+                                     outcome + " reason: \"" + reason + "\" message: \"" + message +
+                                     "\" }");
+  };
+  EXPECT_THAT(row("WRONG_RESULT", "SIDE_STREAM", ""),
+              HasSubstr("WRONG_RESULT: it works on another stream, which its time does not hold\n"
+                        "The implementation must do all of its work on the stream it is given.\n"));
+  EXPECT_THAT(row("WRONG_RESULT", "PERSISTING_L2", ""),
+              HasSubstr("it asks for cache lines that survive the flush\nTake the persisting"));
+  const std::string graph = row("UNSUPPORTED", "NOT_CAPTURABLE", "the launch waits");
+  EXPECT_THAT(graph,
+              HasSubstr("UNSUPPORTED: the launch waits\nMeasure it with --mode cold or hot.\n"));
+  EXPECT_THAT(graph, Not(HasSubstr("Nothing was measured")));
+  EXPECT_THAT(row("INFRA", "FOREIGN_BUSY", "process 7 (python, user ann) uses 37 % of the device"),
+              HasSubstr("INFRA: others use the device: process 7 (python, user ann) uses 37 % of\n"
+                        "                the device\nRun again when they are done, or measure "
+                        "beside them with --if-busy "
+                        "run.\n"));
+  EXPECT_THAT(row("CRASHED", "SIGABRT", "it ended by signal 6"), Not(HasSubstr("\nT")));
+}
+
 TEST(TableTest, AWrappedPercentageStaysWhole) {
   EXPECT_EQ(Wrap("about +-7.0 % more", 9, 2), "about\n  +-7.0 %\n  more");
 }

@@ -85,20 +85,25 @@ def test_quick_results_do_not_feed_the_metrics(shared):
 
 
 def test_times(shared):
-    """To the first event and to the end of --quick; bounds are wide, because CI machines are shared."""
+    """To the first event and to the end of --quick. On a shared machine the best of a few tries counts: others only add."""
     first = []
-    for _ in range(5):
+    for _ in range(10):
         start = time.monotonic()
         client = shared.start_client("submit", "null", "fp32", "1", "--quick", "-o", "json")
         line = client.stdout.readline()
         first.append(time.monotonic() - start)
         assert '"snapshot"' in line
         shared.finish(client)
-    ran = shared.submit("matmul", "fp32", "512", "--quick")
-    print(f"\nfirst event after {min(first) * 1e3:.0f} ms (best of 5), matmul fp32 512 --quick after {ran.seconds:.2f} s")
-    assert ran.code in (0, 4), ran
-    assert min(first) < 0.5
-    assert ran.seconds < 20
+    whole = []
+    for _ in range(3):
+        ran = shared.submit("matmul", "fp32", "512", "--quick")
+        assert ran.code in (0, 4), ran
+        whole.append(ran.seconds)
+        if ran.seconds < 4:
+            break
+    print(f"\nfirst event after {min(first) * 1e3:.0f} ms (best of 10), matmul fp32 512 --quick after {min(whole):.2f} s")
+    assert min(first) < 0.1
+    assert min(whole) < 4
 
 
 def test_formats_agree(shared):

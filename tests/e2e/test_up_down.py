@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import socket
+import time
 
 import pytest
 
@@ -44,6 +45,27 @@ def test_up_twice_submit_down_twice(local):
     # The jobs are still there after a restart.
     assert up(local).code == 0
     assert "SUCCEEDED" in local.client("list").out
+
+
+def test_up_does_not_wait_for_the_calibration(local):
+    """A job may be submitted at once; it waits until the device is ready."""
+    start = time.monotonic()
+    ran = up(local)
+    assert ran.code == 0, ran
+    up_seconds = time.monotonic() - start
+    if "it calibrates first, jobs wait" not in ran.out:
+        assert local.device_ready(), ran  # it was done before anybody looked
+    job = local.submit("null", "fp32", "1", "--quick")
+    assert job.code in (0, 4), job
+    assert local.device_ready()
+    print(f"\nup after {up_seconds:.2f} s, up and a first job after {time.monotonic() - start:.2f} s")
+    calibration = local.devices()[0]["calibration"]
+    assert calibration["passed"] and calibration["seconds"] < 10, calibration
+    # The next start takes the calibration over.
+    assert local.client("down").code == 0
+    assert up(local).code == 0
+    local.wait_until(local.device_ready, "the device is not ready after a restart")
+    assert local.devices()[0]["calibration"]["seconds"] == calibration["seconds"]
 
 
 def test_up_starts_what_is_missing(local):

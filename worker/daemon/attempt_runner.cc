@@ -6,6 +6,7 @@
 #include "spdlog/spdlog.h"
 #include "worker/daemon/calibration.h"
 #include "worker/daemon/canary.h"
+#include "worker/stats/comparison.h"
 
 namespace kbench {
 namespace {
@@ -16,10 +17,8 @@ namespace {
 
 // A device that failed may have been disturbed: it is asked again, and stays FAILED meanwhile.
 constexpr double kFailedRetrySeconds = 60;
-constexpr int kFewCanaries = 5;
+constexpr int kFewCanaries = stats::kMinCanaries;
 constexpr double kCanarySeconds = 3600;  // between sessions once there are a few
-// What the ratio is taken for before there are a few.
-constexpr double kPriorBetweenSession = 0.003;
 
 // Everything that makes a calibration void when it changes.
 std::string CalibrationKey(const DriverContext& context) {
@@ -78,7 +77,7 @@ void CaseExecutor::Publish() {
   const int canaries = SessionCount(known_.sessions);
   known_.calibration->set_canaries(canaries);
   known_.calibration->set_between_session_ratio(
-      canaries < kFewCanaries ? kPriorBetweenSession : BetweenSessionRatio(known_.sessions));
+      stats::BetweenSessionRatio(BetweenSessionRatio(known_.sessions), canaries));
   if (const absl::Status saved = store_.Save(known_); !saved.ok()) {
     spdlog::warn("the calibration is not kept: {}", std::string(saved.message()));
   }

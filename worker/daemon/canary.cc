@@ -1,8 +1,10 @@
 #include "worker/daemon/canary.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
+#include "fmt/format.h"
 #include "worker/daemon/quick_cell.h"
 
 namespace kbench {
@@ -44,6 +46,10 @@ absl::StatusOr<CanarySession> Fly(RunnerPool& pool, DeviceMonitor& monitor, cons
   if (!medians.ok()) return absl::InternalError(name + ": " + medians.error().message);
   if (medians->size() < 2) {
     return absl::InternalError(name + ": the host disturbed every sample");
+  }
+  const double least = *std::min_element(medians->begin(), medians->end());
+  if (!(least > 0)) {
+    return absl::InternalError(fmt::format("{}: took {} s, which is impossible", name, least));
   }
   return SessionOf(name, *medians);
 }

@@ -15,6 +15,9 @@ namespace {
 
 // Above this the first call and the check have warmed everything there is to warm.
 constexpr double kNoWarmUpSeconds = 0.3;
+// The engine gives up holding a GPU's queue after two seconds (worker/engine/cuda_timeline.h) and
+// says that the launch waits for the device: it must have the time to say so.
+constexpr double kEngineGuardSeconds = 2;
 // Host memory left to everybody else.
 constexpr double kHostMemoryShare = 0.85;
 
@@ -274,7 +277,10 @@ void CaseDriver::WarmUp(Cell& cell, double factor) {
   v1::Warm& warm = *request.mutable_warm();
   warm.set_max_seconds(std::min(factor * effort_.warm_max_seconds, share));
   warm.set_min_seconds(std::min(factor * effort_.warm_min_seconds, warm.max_seconds()));
-  const double watchdog = std::min(3 * warm.max_seconds() + 20 * launch + 2, 2 * share + 1);
+  double watchdog = std::min(3 * warm.max_seconds() + 20 * launch + 2, 2 * share + 1);
+  if (context_.facts->device.kind() == "cuda") {
+    watchdog = std::max(watchdog, kEngineGuardSeconds + 1);
+  }
   auto reply = cell.runner->Call(std::move(request), watchdog, "warm", cancel_);
   last_launch_ = Elapsed();
   if (!reply.ok()) {

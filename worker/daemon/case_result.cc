@@ -181,7 +181,7 @@ v1::Result CaseDriver::MakeResult(const Cell& cell) const {
 
 void CaseDriver::FillMeasured(const Cell& cell, v1::Result* result) const {
   using namespace experiment;  // NOLINT: six names of one library
-  const v1::Calibration& calibration = context_.facts->device.calibration();
+  const v1::Calibration& calibration = context_.calibration;
   const v1::TimeDistribution time = DeviceTime(
       cell.record,
       stats::BetweenSessionRatio(calibration.between_session_ratio(), calibration.canaries()));
@@ -209,6 +209,7 @@ void CaseDriver::FillMeasured(const Cell& cell, v1::Result* result) const {
   input.target_ratio = policy_.target_ratio();
   input.quantum_seconds = cell.prepared.clock_quantum_seconds();
   input.cold = assign_.case_().mode() == "cold" && policy_.flush() != "none";
+  input.shared_roofs = context_.facts->device.kind() == "cpu";
   input.l2_bytes = context_.facts->device.l2_bytes();
   input.rates = result->throughput();
   input.telemetry = result->telemetry();

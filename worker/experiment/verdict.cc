@@ -74,12 +74,20 @@ class Judging {
   }
   void Inform(const std::string& reason) { judgement_.reasons.push_back(reason); }
 
+  void FasterThanRoof(double ratio, const std::string& roof) {
+    const std::string what =
+        Format("it needs %.0f %% of the ", 100 * ratio) + roof + " measured on this device";
+    if (input_.shared_roofs) {
+      Suspect("FASTER_THAN_ROOF", what + ", or others used the cores when that was measured");
+    } else {
+      Add(v1::VERDICT_INVALID, "FASTER_THAN_ROOF", what + ", which is impossible");
+    }
+  }
+
   void CheckRates() {
     const v1::Throughput& rates = input_.rates;
     if (input_.cold && rates.roof_flops_ratio() > kImpossibleRoof) {
-      Add(v1::VERDICT_INVALID, "FASTER_THAN_ROOF",
-          Format("%.0f %% of the best arithmetic rate measured on this device is impossible",
-                 100 * rates.roof_flops_ratio()));
+      FasterThanRoof(rates.roof_flops_ratio(), "best arithmetic rate");
     } else if (rates.peak_flops_ratio() > kImpossibleFlops) {
       Add(v1::VERDICT_INVALID, "FASTER_THAN_PEAK",
           Format("%.0f %% of the device's peak arithmetic rate is impossible",
@@ -96,10 +104,8 @@ class Judging {
     const double beyond = std::max(0.0, rates.bytes() - l2) / rates.bytes();
     if (rates.roof_bandwidth_ratio() > 0) {
       if (beyond * rates.roof_bandwidth_ratio() <= kImpossibleRoof) return;
-      Add(v1::VERDICT_INVALID, "FASTER_THAN_ROOF",
-          Format("what does not fit the cache alone needs %.0f %% of the memory bandwidth measured "
-                 "on this device, which is impossible",
-                 100 * beyond * rates.roof_bandwidth_ratio()));
+      FasterThanRoof(beyond * rates.roof_bandwidth_ratio(),
+                     "memory bandwidth (for what does not fit the cache alone)");
     } else if (rates.bytes() > 4 * l2 && rates.peak_bandwidth_ratio() > kImpossibleBandwidth) {
       Add(v1::VERDICT_INVALID, "FASTER_THAN_PEAK",
           Format("%.0f %% of the device's peak memory bandwidth is impossible",
@@ -156,6 +162,16 @@ class Judging {
       Suspect("HOST_STALL", Format("the host kept the device waiting: %.0f of %.0f samples were "
                                    "thrown away",
                                    discarded, kept + discarded));
+    }
+    if (record_.FlagShare("SIDE_STREAM") > 0) {
+      Suspect("SIDE_STREAM",
+              "the device went on working after the timed work was done, so the time may miss a "
+              "part of it");
+    }
+    if (const double share = record_.FlagShare("CLOCK_CHANGED"); share > kTolerableFlagShare) {
+      Suspect("CLOCK_CHANGED",
+              Format("%.0f %% of the rounds ran at another clock, and the device gives no reason",
+                     100 * share));
     }
     if (migrated) Suspect("MIGRATED", "the measuring thread was moved between cores");
     if (input_.telemetry.steal_ratio() > kTolerableSteal) {

@@ -16,7 +16,9 @@ struct VerdictInput {
   StopState stop = StopState::kExhausted;
   double target_ratio = 0.005;
   double quantum_seconds = 0;
-  bool cold = true;           // cold mode with a flush: traffic cannot come from a cache
+  bool cold = true;  // cold mode with a flush: traffic cannot come from a cache
+  // A CPU: its roofs are measured on cores that others share, so beating one is no proof.
+  bool shared_roofs = false;
   std::int64_t l2_bytes = 0;  // last-level cache, 0 when unknown
   v1::Throughput rates;
   v1::Telemetry telemetry;           // of the cell's rounds

@@ -123,7 +123,8 @@ Interval Widened(const Interval& interval, double between_session_ratio, double 
 }
 
 double BetweenSessionRatio(double measured, int canaries) {
-  return canaries >= kMinCanaries && Usable(measured) ? measured : kBetweenSessionPrior;
+  const bool known = canaries >= kMinCanaries && std::isfinite(measured) && measured >= 0;
+  return known ? measured : kBetweenSessionPrior;
 }
 
 }  // namespace kbench::stats

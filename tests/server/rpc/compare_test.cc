@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "proto/support/rpc_status.h"
 #include "tests/server/rpc/harness.h"
 
@@ -49,6 +52,16 @@ class CompareTest : public testing::Test {
     const grpc::Status status = server_.results().CompareResults(&context, request, &response);
     if (!status.ok()) return FromGrpc(status);
     return response;
+  }
+
+  // As DeviceService lists it.
+  int CanariesOfDevice() {
+    grpc::ClientContext context;
+    kbench::v1::GetDeviceRequest request;
+    request.set_name("devices/cpu");
+    kbench::v1::Device device;
+    EXPECT_TRUE(server_.devices().GetDevice(&context, request, &device).ok());
+    return device.calibration().canaries();
   }
 
   static CompareResultsRequest Pair(const std::string& a, const std::string& b) {
@@ -100,6 +113,23 @@ TEST_F(CompareTest, SessionsAreWidenedByTheDevicesCanaries) {
   response = Compare(request);
   EXPECT_EQ(response->comparisons(0).verdict(), "equivalent");
   EXPECT_EQ(response->comparisons(0).margin_ratio(), 0.2);
+}
+
+TEST_F(CompareTest, ACanaryOfLaterCountsFromTheNextHeartbeatOn) {
+  const std::string one = Measure({1.03e-3, 1e-3});
+  const std::string two = Measure({1e-3, 1e-3});
+  kbench::v1::Heartbeat heartbeat;
+  heartbeat.mutable_calibration()->set_between_session_ratio(0.001);
+  heartbeat.mutable_calibration()->set_canaries(10);
+  worker_.Beat(heartbeat);
+  for (int i = 0; i < 500 && CanariesOfDevice() != 10; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(CanariesOfDevice(), 10);
+  const auto response = Compare(Pair(one + "-0-0", two + "-0-0"));
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->comparisons(0).verdict(), "slower");
+  EXPECT_NEAR(response->comparisons(0).speedup() / response->comparisons(0).low(), 1.003, 0.0005);
 }
 
 TEST_F(CompareTest, PairsKeepTheirOrder) {

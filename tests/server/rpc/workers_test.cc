@@ -30,11 +30,14 @@ TEST(Workers, ADeviceThatCalibratesOrFailedGetsNothingAndItsCalibrationIsListed)
   TestServer server;
   Device device = FakeDevice("cpu", "cpu");
   device.set_state("CALIBRATING");
+  device.mutable_calibration()->set_flush_bytes(5);  // of an earlier session
   FakeWorker worker(server, "w1", device);
   ASSERT_TRUE(worker.Welcome().has_value());
   const kbench::v1::Job job = server.MustSubmit(MatmulJob());
   EXPECT_EQ(job.reason(), "DEVICE_NOT_READY");
   EXPECT_FALSE(worker.Assign(0.1).has_value());
+  EXPECT_EQ(Devices(server)[0].state(), "CALIBRATING");
+  EXPECT_EQ(Devices(server)[0].calibration().flush_bytes(), 5) << "as the hello says";
   Heartbeat heartbeat;
   heartbeat.set_device_state("FAILED");
   heartbeat.set_device_message("calibration failed at flush: too warm");

@@ -3,7 +3,9 @@
 // device kind "cpu".
 //   --mute: never answers the hello. --kind KIND: announces another device kind.
 //   --calibration pass|fail|crash|hang|refuse: what becomes of the request to calibrate.
-//   --burst-seconds S: bursts take so long. --log FILE: one line a request, with the process.
+//   --burst-seconds S: bursts take so long, --sum-burst-seconds S: those of kernel sum.
+//   --late-until S: the third burst of fake/late-burst ends S seconds after its prepare.
+//   --log FILE: one line a request, with the process.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -31,7 +33,8 @@ const char* const kNames[] = {
     "fake/nan-frame", "fake/wrong-id", "fake/wrong-kind", "fake/wrong", "fake/wrong-after",
     "fake/flood", "fake/oom", "fake/oom-if-shared", "fake/too-slow", "fake/negative", "fake/empty",
     "fake/drift", "fake/stolen", "fake/stolen-at-first", "fake/exclusive-a", "fake/slow-check",
-    "fake/exclusive-b", "fake/fatal", "fake/unsupported", "fake/close", "fake/late-half-frame",
+    "fake/synchronizes", "fake/late-burst", "fake/exclusive-b", "fake/fatal", "fake/unsupported",
+    "fake/close", "fake/late-half-frame",
     // Sound, under names that the catalog knows as baselines of matmul.
     "cpu/openblas", "cpu/naive"};
 
@@ -41,6 +44,8 @@ class FakeRunner {
     std::string kind = "cpu";
     std::string calibration = "pass";
     double burst_seconds = 0;
+    double sum_burst_seconds = 0;
+    double late_until = 0;
     std::string log;
   };
   explicit FakeRunner(Options options) : kind_(options.kind), options_(std::move(options)) {}
@@ -96,7 +101,7 @@ class FakeRunner {
         Verify(request.verify(), reply.mutable_verified());
         break;
       case v1::RunnerRequest::kWarm:
-        Warm(reply.mutable_warmed());
+        Warm(&reply);
         break;
       case v1::RunnerRequest::kBurst:
         if (!Burst(request, &reply)) return;
@@ -155,6 +160,8 @@ class FakeRunner {
 
   void Prepare(const v1::Prepare& prepare, v1::RunnerReply* reply) {
     name_ = prepare.implementation();
+    kernel_ = prepare.case_().kernel();
+    prepared_ = std::chrono::steady_clock::now();
     // SIGABRT, because sanitizers turn a SIGSEGV into an exit.
     if (Is("crash-prepare")) raise(SIGABRT);
     if (Is("hang-prepare")) Hang();
@@ -225,7 +232,12 @@ class FakeRunner {
     if (!verified->passed()) verified->set_reason("TOLERANCE");
   }
 
-  void Warm(v1::Warmed* warmed) const {
+  void Warm(v1::RunnerReply* reply) const {
+    if (Is("synchronizes")) {  // as the engine does: it holds the queue for two seconds
+      std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+      return Fail(reply, v1::OUTCOME_TIMED_OUT, "BLOCKER_TIMEOUT");
+    }
+    v1::Warmed* const warmed = reply->mutable_warmed();
     warmed->set_sample_seconds(1e-3);
     warmed->set_pace_seconds(1e-3);
     warmed->set_end_to_end_seconds(1.1e-3);
@@ -268,8 +280,11 @@ class FakeRunner {
 
   void FillBurst(const v1::Burst& burst, v1::BurstDone* done) {
     const int samples = burst.samples();
-    if (options_.burst_seconds > 0) {
-      std::this_thread::sleep_for(std::chrono::duration<double>(options_.burst_seconds));
+    using Seconds = std::chrono::duration<double>;
+    const double seconds = kernel_ == "sum" ? options_.sum_burst_seconds : options_.burst_seconds;
+    if (seconds > 0) std::this_thread::sleep_for(Seconds(seconds));
+    if (Is("late-burst") && rounds_ == 2) {
+      std::this_thread::sleep_until(prepared_ + Seconds(options_.late_until));
     }
     if (Is("slow")) std::this_thread::sleep_for(std::chrono::milliseconds(350));
     for (int i = 0; i < samples && !Is("empty"); ++i) done->add_device_seconds(Sample(i));
@@ -286,7 +301,7 @@ class FakeRunner {
     const double ripple = 1 + 1e-4 * ((i * 7 + rounds_ * 3) % 11);
     if (Is("noisy"))
       return 1e-3 * (1 + 0.3 * ((i * 5 + rounds_ * 7) % 13) / 13.0 + 0.2 * ((rounds_ * 5) % 8));
-    if (Is("drift")) return 1e-3 * ripple * (1 + 0.05 * std::min(rounds_, 9));
+    if (Is("drift")) return 1e-3 * ripple * (1 + 0.05 * std::min(rounds_, 8));
     return (Is("half") ? 2e-3 : 1e-3) * ripple;
   }
 
@@ -303,6 +318,8 @@ class FakeRunner {
   const std::string kind_;
   const Options options_;
   std::string name_;
+  std::string kernel_;
+  std::chrono::steady_clock::time_point prepared_;
   int rounds_ = 0;
   Mark resident_;
 };
@@ -319,6 +336,8 @@ int main(int argc, char** argv) {
     if (argument == "--kind") options.kind = value;
     if (argument == "--calibration") options.calibration = value;
     if (argument == "--burst-seconds") options.burst_seconds = std::atof(value.c_str());
+    if (argument == "--sum-burst-seconds") options.sum_burst_seconds = std::atof(value.c_str());
+    if (argument == "--late-until") options.late_until = std::atof(value.c_str());
     if (argument == "--log") options.log = value;
   }
   return kbench::FakeRunner(options).Run();

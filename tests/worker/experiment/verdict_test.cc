@@ -100,6 +100,22 @@ const std::vector<Row> kTable = {
      [](CellRecord& record, VerdictInput&) { FlagAll(record, "BLOCKER_TIMEOUT"); }},
     {"HOST_STALL", v1::VERDICT_SUSPECT,
      [](CellRecord& record, VerdictInput&) { record.rounds[0].discarded_samples = 60; }},
+    {"SIDE_STREAM", v1::VERDICT_SUSPECT,  // one is enough: the number may miss a part of the work
+     [](CellRecord& record, VerdictInput&) { record.rounds[3].flags = {"SIDE_STREAM"}; }},
+    {"CLOCK_CHANGED", v1::VERDICT_SUSPECT,
+     [](CellRecord& record, VerdictInput&) {
+       for (int i = 0; i < 4; ++i) record.rounds[8 + i].flags = {"CLOCK_CHANGED"};
+     }},
+    {"FASTER_THAN_ROOF", v1::VERDICT_SUSPECT,
+     [](CellRecord&, VerdictInput& in) {
+       in.shared_roofs = true;
+       in.rates.set_roof_flops_ratio(1.5);
+     }},
+    {"FASTER_THAN_ROOF", v1::VERDICT_SUSPECT,
+     [](CellRecord&, VerdictInput& in) {
+       in.shared_roofs = true;
+       in.rates.set_roof_bandwidth_ratio(1.2);
+     }},
     {"MIGRATED", v1::VERDICT_SUSPECT,
      [](CellRecord& record, VerdictInput&) { FlagAll(record, "MIGRATED"); }},
     {"CPU_STEAL", v1::VERDICT_SUSPECT,
@@ -198,6 +214,12 @@ TEST(Verdict, AnEmptyDeviceIsNotSuspectWhereUtilisationIsUnknown) {
   VerdictInput input = Converged();
   input.telemetry.set_foreign_utilization(-1);
   EXPECT_THAT(Judge(Steady(8), input).reasons, IsEmpty());
+}
+
+TEST(Verdict, AFewRoundsAtAnotherClockDoNotMoveTheMedian) {
+  CellRecord record = Steady(12);
+  for (int i = 0; i < 3; ++i) record.rounds[i].flags = {"CLOCK_CHANGED"};
+  EXPECT_THAT(Judge(record, Converged()).reasons, IsEmpty());
 }
 
 TEST(Verdict, InvalidOutweighsSuspect) {
