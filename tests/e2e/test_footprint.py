@@ -9,13 +9,19 @@ import fake_worker
 from stack import cpu_seconds, rss_mib
 
 JOBS = 1000
+ENOUGH = 0.02  # of a core, 1 % each
 
 
-def idle_share(*pids, seconds=3):
-    """Share of a core. On a shared machine a wake-up that meets cold caches takes a millisecond: the least disturbed look counts."""
-    before = sum(map(cpu_seconds, pids))
-    time.sleep(seconds)
-    return (sum(map(cpu_seconds, pids)) - before) / seconds
+def idle_share(pids, enough, seconds=3, looks=10):
+    """Share of a core. Where others use the cores a wake-up meets cold caches and takes a millisecond: the least disturbed look counts."""
+    least = 1
+    for _ in range(looks):
+        before = sum(map(cpu_seconds, pids))
+        time.sleep(seconds)
+        least = min(least, (sum(map(cpu_seconds, pids)) - before) / seconds)
+        if least < enough:
+            break
+    return least
 
 
 def test_memory_and_cpu_with_a_thousand_finished_jobs(empty, tmp_path):
@@ -45,11 +51,11 @@ def test_memory_and_cpu_with_a_thousand_finished_jobs(empty, tmp_path):
         worker.stop()
     real = empty.start_worker()
     time.sleep(1)
-    share = min(idle_share(server.pid, real.pid) for _ in range(3))
+    share = idle_share([server.pid, real.pid], ENOUGH)
     server_mib, worker_mib = rss_mib(server.pid), rss_mib(real.pid)
     print(f"\n{JOBS} jobs submitted in {submitted:.1f} s, finished after {took:.1f} s; coordinator {server_mib:.0f} MiB, "
           f"idle worker {worker_mib:.0f} MiB, both {share:.2%} of a core")
     assert server_mib < 64
     assert worker_mib < 64
-    assert share < 0.02  # 1 % each
+    assert share < ENOUGH
     assert empty.submit("null", "fp32", "1", "--quick", "--device", "cpu").code in (0, 4)
