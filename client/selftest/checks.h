@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ enum class State { kPass, kFail, kNote };  // a note has nothing to pass
 struct Check {
   std::string name;
   State state = State::kNote;
-  std::string text;  // the numbers, for a person
+  std::string text;                           // the numbers, for a person
+  std::map<std::string, double> counts = {};  // those of RunChecks(), for a program
 };
 
 // False when one line says FAIL.

@@ -61,6 +61,9 @@ void PrintPageJson(Io& io, const Page& page) {
     Put(one, "name", check.name);
     Put(one, "state", check.state == State::kNote ? "NOTE" : Word(check.state));
     Put(one, "text", check.text);
+    for (const auto& [name, count] : check.counts) {
+      (*one->mutable_fields())[name].set_number_value(count);
+    }
   }
   io.out << "{\"selftest\":" << ToJsonLine(object) << "}\n";
   io.out.flush();

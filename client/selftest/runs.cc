@@ -44,11 +44,13 @@ Check Measured(const std::vector<PairRun>& same, const std::vector<PairRun>& slo
 Check SameTwice(const std::vector<PairRun>& same) {
   const int wrong = Count(same, "faster") + Count(same, "slower");
   const int allowed = std::max(1, static_cast<int>(kFalseShare * static_cast<double>(same.size())));
-  return {"same twice", Holds(wrong <= allowed),
+  return {"same twice",
+          Holds(wrong <= allowed),
           fmt::format("{} of {} pairs of the same copy were called faster or slower (at most {}); "
                       "{} equivalent, {} inconclusive",
                       wrong, same.size(), allowed, Count(same, "equivalent"),
-                      Count(same, "inconclusive"))};
+                      Count(same, "inconclusive")),
+          {{"pairs", static_cast<double>(same.size())}, {"false", wrong}}};
 }
 
 Check TwoPercent(const std::vector<PairRun>& slower) {
@@ -62,7 +64,10 @@ Check TwoPercent(const std::vector<PairRun>& slower) {
       fmt::format("{} of {} copies with 2% more work were found slower (at least {})", found,
                   slower.size(), least);
   if (!speedups.empty()) text += "; typically at " + FormatFactor(Median(speedups));
-  return {"2% more work", Holds(found >= least), text};
+  return {"2% more work",
+          Holds(found >= least),
+          text,
+          {{"pairs", static_cast<double>(slower.size())}, {"found", found}}};
 }
 
 struct Coverage {
@@ -101,10 +106,12 @@ Coverage CoverageOf(const std::vector<PairRun>& same, const std::vector<PairRun>
 Check Covered(const Coverage& coverage) {
   const int least = static_cast<int>(std::ceil(kCoveredShare * coverage.runs));
   return {
-      "coverage", Holds(coverage.runs > 0 && coverage.history >= least),
+      "coverage",
+      Holds(coverage.runs > 0 && coverage.history >= least),
       fmt::format("{} of {} intervals for history hold the median of all runs (at least {}); of "
                   "those within a run {} do",
-                  coverage.history, coverage.runs, least, coverage.plain)};
+                  coverage.history, coverage.runs, least, coverage.plain),
+      {{"runs", coverage.runs}, {"covered", coverage.history}}};
 }
 
 }  // namespace

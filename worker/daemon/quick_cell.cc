@@ -66,7 +66,7 @@ Expected<std::vector<double>, RunnerError> RunQuickCell(RunnerProcess& runner,
   warm.mutable_warm()->set_max_seconds(cell.warm_seconds);
   auto warmed = runner.Call(std::move(warm), watchdog, "warm", &cancel);
   if (!warmed.ok()) return warmed.error();
-  std::vector<double> medians;
+  std::vector<double> times;
   for (int i = 0; i < cell.bursts; ++i) {
     v1::RunnerRequest request;
     request.mutable_burst()->set_samples(cell.samples);
@@ -75,13 +75,15 @@ Expected<std::vector<double>, RunnerError> RunQuickCell(RunnerProcess& runner,
     if (!reply.ok()) return reply.error();
     const auto& seconds = reply->burst().device_seconds();
     if (seconds.empty()) continue;  // the host disturbed them all
-    medians.push_back(stats::Median(std::vector<double>(seconds.begin(), seconds.end())));
+    times.push_back(cell.shortest
+                        ? *std::min_element(seconds.begin(), seconds.end())
+                        : stats::Median(std::vector<double>(seconds.begin(), seconds.end())));
   }
   v1::RunnerRequest finish;
   finish.mutable_finish();
   auto finished = runner.Call(std::move(finish), watchdog, "finish", &cancel);
   if (!finished.ok()) return finished.error();
-  return medians;
+  return times;
 }
 
 }  // namespace kbench

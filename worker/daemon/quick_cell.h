@@ -28,6 +28,7 @@ struct QuickCell {
   int samples = 8;               // of each burst
   double burst_seconds = 0.1;    // a burst ends after this long
   double watchdog_seconds = 20;  // of each request
+  bool shortest = false;         // the shortest sample of each burst, not the median
 };
 
 // The cell with the catalog's first baseline that a runner of the pool offers for the dtype;
@@ -35,7 +36,7 @@ struct QuickCell {
 std::optional<QuickCell> MakeQuickCell(const RunnerPool& pool, const std::string& kernel,
                                        const std::string& dtype, const std::string& size);
 
-// Prepares, warms, takes the bursts and finishes: the median of each burst, seconds.
+// Prepares, warms, takes the bursts and finishes: a time of each burst, seconds.
 Expected<std::vector<double>, RunnerError> RunQuickCell(RunnerProcess& runner,
                                                         const QuickCell& cell,
                                                         const CancelToken& cancel);

@@ -59,7 +59,8 @@ class QueueHold {
 BurstRunner::BurstRunner(Timeline& timeline)
     : timeline_(timeline),
       facts_(timeline.Facts()),
-      most_queued_(std::max(1, facts_.max_queued_samples)) {}
+      most_queued_(std::max(1, facts_.samples_per_block > 0 ? facts_.samples_per_block
+                                                            : facts_.max_queued_samples)) {}
 
 EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, BurstOutcome* out) {
   *out = {};
@@ -81,6 +82,8 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
     const int samples = BlockSize(spec, done, limit - elapsed);
     const double block_begin = timeline_.HostSeconds();
     Block block;
+    const bool final = done + samples >= spec.samples || elapsed + 2 * pace_seconds_ >= limit;
+    block.gate = final ? spec.gate : nullptr;
     error = RunBlock(samples, spec, call, &block);
     if (error) break;
     const double now = timeline_.HostSeconds();
@@ -94,7 +97,7 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
       cycles += clock * (now - block_begin);
       clocked += now - block_begin;
     }
-    error = Accept(block, spec, out);
+    error = Accept(block, out);
     done += samples;
   }
   out->seconds = timeline_.HostSeconds() - begin;
@@ -124,11 +127,9 @@ EngineError BurstRunner::RunBlock(int samples, const BurstSpec& spec, const Laun
                                   Block* block) {
   QueueHold hold(timeline_);
   EngineError error = hold.Block();
-  if (!error) error = timeline_.StampClock(true);
   if (!error) error = Enqueue(samples, spec, call, block);
   // Asked before the release, because afterwards a blocker that gave up looks like one released.
   if (facts_.has_queue && timeline_.BlockerTimedOut()) block->timed_out = true;
-  if (!error && !block->timed_out) error = timeline_.StampClock(false);
   const EngineError waited = hold.ReleaseAndWait();
   // A poisoned device explains a launch that failed, not the other way round.
   if (waited && (!error || waited.code == KB_DEVICE_ERROR)) return waited;
@@ -138,11 +139,15 @@ EngineError BurstRunner::RunBlock(int samples, const BurstSpec& spec, const Laun
 EngineError BurstRunner::Enqueue(int samples, const BurstSpec& spec, const LaunchCall& call,
                                  Block* block) {
   for (int i = 0; i < samples; ++i) {
-    const bool gated = spec.gate != nullptr && i + 1 == samples;
+    const bool last = i + 1 == samples;
+    const bool gated = last && block->gate != nullptr;
     if (gated) {  // before the flush, which evicts what it wrote
-      if (EngineError error = spec.gate->Poison()) return error;
+      if (EngineError error = block->gate->Poison()) return error;
     }
     if (EngineError error = timeline_.Flush(spec.flush)) return error;
+    if (last) {
+      if (EngineError error = timeline_.StampClock(true)) return error;
+    }
     if (EngineError error = timeline_.MarkStart(i)) return error;
     const double before = facts_.has_queue ? timeline_.HostSeconds() : 0;
     const int result = call.launch(call.user, call.stream);
@@ -150,7 +155,10 @@ EngineError BurstRunner::Enqueue(int samples, const BurstSpec& spec, const Launc
     if (result != 0) return LaunchFailed(result);
     if (EngineError error = timeline_.MarkStop(i)) return error;
     if (gated) {
-      if (EngineError error = spec.gate->Note()) return error;
+      if (EngineError error = block->gate->Note()) return error;
+    }
+    if (last) {
+      if (EngineError error = timeline_.StampClock(false)) return error;
     }
     if (facts_.has_queue && timeline_.BlockerTimedOut()) {
       block->timed_out = true;  // nothing later can be trusted: do not queue more
@@ -172,10 +180,10 @@ EngineError BurstRunner::AfterTimeout(const Block& block, int samples, BurstOutc
   return {};
 }
 
-EngineError BurstRunner::Accept(const Block& block, const BurstSpec& spec, BurstOutcome* out) {
+EngineError BurstRunner::Accept(const Block& block, BurstOutcome* out) {
   const auto count = static_cast<std::size_t>(block.queued);
   // The gap before the last sample holds the poison too, and tells nothing.
-  const std::size_t judged = spec.gate != nullptr && count > 0 ? count - 1 : count;
+  const std::size_t judged = block.gate != nullptr && count > 0 ? count - 1 : count;
   std::vector<double> gaps;  // before sample i + 1
   for (std::size_t i = 0; facts_.has_queue && i + 1 < judged; ++i) {
     gaps.push_back(timeline_.GapSeconds(static_cast<int>(i)));
@@ -197,9 +205,9 @@ EngineError BurstRunner::Accept(const Block& block, const BurstSpec& spec, Burst
     out->device_seconds.push_back(seconds);
     if (facts_.has_queue) out->submit_seconds.push_back(block.submit[i]);
   }
-  if (spec.gate == nullptr) return {};
+  if (block.gate == nullptr) return {};
   bool changed = false;
-  EngineError error = spec.gate->Changed(&changed);
+  EngineError error = block.gate->Changed(&changed);
   if (changed) {
     out->changed_late = true;
     out->flags |= KB_FLAG_SIDE_STREAM;

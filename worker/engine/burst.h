@@ -1,7 +1,7 @@
 // The burst: samples queued behind one blocker. Per sample the operands are evicted, then the
 // launch runs between two marks; the host enqueues all of it while the queue is held, so that no
-// host cost lies inside a sample. The output is poisoned before the last launch of each block, so
-// that what is checked afterwards is what a timed launch wrote. Knows a Timeline only, neither CUDA
+// host cost lies inside a sample. The output is poisoned before the last launch, so that what is
+// checked afterwards is what that one wrote. Knows a Timeline only, neither CUDA
 // nor a CPU. Used from one thread; owned by the engine, one a case.
 #pragma once
 
@@ -69,6 +69,7 @@ class BurstRunner {
 
  private:
   struct Block {
+    OutputGate* gate = nullptr;  // of its last sample
     int queued = 0;              // samples wholly enqueued
     bool timed_out = false;      // the blocker gave up before the release
     std::vector<double> submit;  // host seconds of each launch
@@ -79,7 +80,7 @@ class BurstRunner {
   EngineError RunBlock(int samples, const BurstSpec& spec, const LaunchCall& call, Block* block);
   EngineError Enqueue(int samples, const BurstSpec& spec, const LaunchCall& call, Block* block);
   EngineError AfterTimeout(const Block& block, int samples, BurstOutcome* out);
-  EngineError Accept(const Block& block, const BurstSpec& spec, BurstOutcome* out);
+  EngineError Accept(const Block& block, BurstOutcome* out);
   double LongestGap() const;
 
   Timeline& timeline_;

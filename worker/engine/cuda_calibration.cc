@@ -25,7 +25,7 @@ constexpr Known kShortestSpin = {2e-6, 64};
 constexpr int kReadSamples = 32;
 constexpr int kRoofSamples = 16;
 constexpr int kMostSlots = 64;
-constexpr double kEventCostWindow = 40e-6;  // length of the real kernels that the cost is read from
+constexpr unsigned kBusyCycles = 40000;  // of the kernel that the events' cost is read from
 constexpr std::int64_t kSmallestPass = 4 << 20;
 constexpr double kMostFloor = 50e-6;
 constexpr double kMostTick = 20e-6;
@@ -109,7 +109,7 @@ EngineError CudaCalibration::Open() {
   // Every kernel is loaded before anything is held: loading may wait for the device.
   for (const cudaError_t error :
        {EnqueueNothing(stream_), EnqueueTimerSteps(values_, 1, stream_),
-        EnqueueSpin(1000, spans_, stream_),
+        EnqueueSpin(1000, spans_, stream_), EnqueueBusyCycles(1, stream_),
         EnqueueReadPass(memory_.data(), kPassPiece, sink_, stream_),
         EnqueueWritePass(memory_.data(), kPassPiece, stream_),
         EnqueueCopyPass(memory_.data(), memory_.data() + kPassPiece, kPassPiece, stream_)}) {
@@ -133,7 +133,7 @@ EngineError CudaCalibration::Block(int first, int samples, FlushKind flush,
 EngineError CudaCalibration::Times(int samples, FlushKind flush, const Enqueue& enqueue,
                                    std::vector<double>* seconds) {
   seconds->clear();
-  const int most = timeline_.Facts().max_queued_samples;
+  const int most = timeline_.Facts().samples_per_block;  // as a burst takes them
   while (static_cast<int>(seconds->size()) < samples) {
     const int first = static_cast<int>(seconds->size());
     const int count = std::min(most, samples - first);
@@ -258,35 +258,29 @@ EngineError CudaCalibration::ReadSeconds(std::int64_t bytes, FlushKind flush, do
   return error;
 }
 
+// Two pairs of events around a kernel less one around two of them. The kernel fills the device and
+// touches no memory, so that two in a row are as long as both.
 EngineError CudaCalibration::EventCost() {
-  // As much as the device reads in a few tens of microseconds.
-  double pilot = 0;
-  std::int64_t bytes = kSmallestPass;
-  if (EngineError error = ReadSeconds(bytes, FlushKind::kClean, &pilot)) return error;
-  const double run = std::max(pilot - out_->null_kernel_seconds, 0.1e-6);
-  bytes = static_cast<std::int64_t>(static_cast<double>(bytes) * kEventCostWindow / run);
-  bytes = std::clamp(bytes, kSmallestPass, memory_bytes_);
-  bytes -= bytes % kPassPiece;
-  bytes = std::min(bytes, memory_bytes_ / 2 - memory_bytes_ / 2 % kPassPiece);
-  const auto read = [&](std::int64_t from) {
-    return EnqueueReadPass(memory_.data() + from, bytes, sink_, stream_);
+  const auto times = [&](int kernels, std::vector<double>* seconds) {
+    return Times(
+        kReadSamples, FlushKind::kNone,
+        [&](int) {
+          cudaError_t error = cudaSuccess;
+          for (int i = 0; i < kernels && error == cudaSuccess; ++i) {
+            error = EnqueueBusyCycles(kBusyCycles, stream_);
+          }
+          return error;
+        },
+        seconds);
   };
-  const Enqueue first = [&](int) { return read(0); };
-  const Enqueue second = [&](int) { return read(bytes); };
-  const Enqueue both = [&](int) {
-    const cudaError_t error = read(0);
-    return error != cudaSuccess ? error : read(bytes);
-  };
-  std::vector<double> one, other, together;
-  if (EngineError error = Times(kReadSamples, FlushKind::kClean, first, &one)) return error;
-  if (EngineError error = Times(kReadSamples, FlushKind::kClean, second, &other)) return error;
-  if (EngineError error = Times(kReadSamples, FlushKind::kClean, both, &together)) return error;
-  // Two pairs of events less one.
-  out_->event_cost_seconds = Median(one) + Median(other) - Median(together);
+  std::vector<double> one, two;
+  if (EngineError error = times(1, &one)) return error;
+  if (EngineError error = times(2, &two)) return error;
+  out_->event_cost_seconds = 2 * Median(one) - Median(two);
   const double least = -2 * std::max(out_->timer_tick_seconds, out_->quantum_seconds);
   if (out_->event_cost_seconds < least || out_->event_cost_seconds > kMostEventCost) {
     FailStep("event-cost",
-             "the events add " + TimeText(out_->event_cost_seconds) + " to a read of " +
+             "the events add " + TimeText(out_->event_cost_seconds) + " to a kernel of " +
                  TimeText(Median(one)) + "; 0 to 50 us is right",
              out_);
   }

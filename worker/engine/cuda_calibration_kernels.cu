@@ -36,6 +36,15 @@ __global__ void Spin(unsigned long long nanoseconds, DeviceSpan* span) {
   span->end = now;
 }
 
+// A block of so many threads fills a multiprocessor far enough that each gets one.
+constexpr int kBusyThreads = 1024;
+
+__global__ void __launch_bounds__(kBusyThreads) BusyCycles(unsigned cycles) {
+  const long long begin = clock64();
+  while (clock64() - begin < static_cast<long long>(cycles)) {
+  }
+}
+
 __device__ std::int64_t FirstWord() {
   return static_cast<std::int64_t>(blockIdx.x) * kThreads * kInFlight + threadIdx.x;
 }
@@ -83,6 +92,17 @@ cudaError_t EnqueueTimerSteps(unsigned long long* values, int count, cudaStream_
 
 cudaError_t EnqueueSpin(unsigned long long nanoseconds, DeviceSpan* span, cudaStream_t stream) {
   Spin<<<1, 1, 0, stream>>>(nanoseconds, span);
+  return cudaGetLastError();
+}
+
+cudaError_t EnqueueBusyCycles(unsigned cycles, cudaStream_t stream) {
+  int device = 0, multiprocessors = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) {
+    error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (error != cudaSuccess) return error;
+  BusyCycles<<<multiprocessors, kBusyThreads, 0, stream>>>(cycles);
   return cudaGetLastError();
 }
 

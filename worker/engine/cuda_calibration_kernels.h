@@ -23,6 +23,9 @@ cudaError_t EnqueueTimerSteps(unsigned long long* values, int count, cudaStream_
 // Spins for so long and notes when it began and ended.
 cudaError_t EnqueueSpin(unsigned long long nanoseconds, DeviceSpan* span, cudaStream_t stream);
 
+// Keeps every multiprocessor busy for so many of its cycles, without memory.
+cudaError_t EnqueueBusyCycles(unsigned cycles, cudaStream_t stream);
+
 // The passes over memory work on whole pieces of this many bytes, 16 bytes a thread and access with
 // eight of them in flight.
 inline constexpr std::int64_t kPassPiece = 32 << 10;

@@ -1,7 +1,9 @@
 // The clock that the multiprocessors really ran at between two points of a stream: each of them
 // stamps its cycle counter and the global timer. The driver's clock is an average over other
-// moments, and in short bursts at the power limit it read 15 % too high on an H200. The idea of
-// reading it from the two counters is NVBench's. Used from one thread; owned by the CudaTimeline.
+// moments, and at the power limit it read 15 % too high on an H200, where even the mean over a
+// burst (flushes included) reads 8 % too high: the points must lie right around the launch. The
+// idea of reading it from the two counters is NVBench's. Used from one thread; owned by the
+// CudaTimeline.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -43,11 +43,6 @@ __global__ void __launch_bounds__(kStampThreads) StampClocks(ClockStamp* stamps,
   __threadfence_system();
 }
 
-__global__ void Rest(unsigned long long nanoseconds) {
-  const unsigned long long begin = GlobalNanoseconds();
-  while (GlobalNanoseconds() - begin < nanoseconds) __nanosleep(100);
-}
-
 __device__ std::int64_t FirstIndex() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
@@ -105,11 +100,6 @@ cudaError_t EnqueueBlocker(BlockerFlags* flags, unsigned long long generation,
 
 cudaError_t EnqueueClockStamps(ClockStamp* stamps, int count, cudaStream_t stream) {
   StampClocks<<<count, kStampThreads, 0, stream>>>(stamps, count);
-  return cudaGetLastError();
-}
-
-cudaError_t EnqueueRest(double seconds, cudaStream_t stream) {
-  Rest<<<1, 1, 0, stream>>>(static_cast<unsigned long long>(seconds * 1e9));
   return cudaGetLastError();
 }
 

@@ -29,9 +29,6 @@ struct ClockStamp {
 // Stamps `stamps[i]` on each multiprocessor i that gets a block; `count` of them.
 cudaError_t EnqueueClockStamps(ClockStamp* stamps, int count, cudaStream_t stream);
 
-// Does nothing for so long.
-cudaError_t EnqueueRest(double seconds, cudaStream_t stream);
-
 // Writes, or reads, every line of a buffer (a multiple of 16 bytes).
 cudaError_t EnqueueFlushWrite(void* buffer, std::int64_t bytes, int blocks, cudaStream_t stream);
 // `sink`: one word that is never really written; it keeps the reads from being optimised away.

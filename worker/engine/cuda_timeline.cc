@@ -12,17 +12,16 @@ namespace kbench::engine {
 namespace {
 
 // The driver's queue holds about a thousand operations before an enqueue waits, and behind a
-// blocker it would wait for ever. A sample costs three kernels of the flush and two events beside
-// its launch, which may itself be a dozen kernels; more than that is caught by the blocker's own
-// timeout.
+// blocker it would wait for ever. A sample costs two kernels of the flush, two of the clock and two
+// events beside its launch, which may itself be a dozen kernels; more than that is caught by the
+// blocker's own timeout.
 constexpr int kQueueOperations = 512;
-constexpr int kOperationsPerSample = 3 + 2 + 12;
+constexpr int kOperationsPerSample = 4 + 2 + 12;
 constexpr int kMostSamples = kQueueOperations / kOperationsPerSample;
 
 constexpr std::int64_t kFlushTimesL2 = 2;
 constexpr std::int64_t kSmallestFlush = 8 << 20;
 constexpr int kFlushBlocksPerSm = 8;
-constexpr double kRestSeconds = 5e-6;
 constexpr int kQuantumBlocks = 4;
 // Times less apart than this are one value, rounded to the float that CUDA returns.
 constexpr double kRounding = 1e-9;
@@ -150,6 +149,7 @@ TimelineFacts CudaTimeline::Facts() const {
   facts.quantum_seconds = quantum_seconds_;
   facts.flush_bytes = 2 * flush_bytes_;
   facts.max_queued_samples = kMostSamples;
+  facts.samples_per_block = 1;
   facts.has_queue = true;
   facts.has_graphs = true;
   return facts;
@@ -217,15 +217,13 @@ TimelineError CudaTimeline::Flush(FlushKind kind) {
   if (kind == FlushKind::kNone) return {};
   if (kind == FlushKind::kDirty) {
     const std::int64_t bytes = std::min(l2_bytes_, flush_capacity_);
-    KB_RETURN_IF_CUDA(cudaMemsetAsync(write_buffer_, 0, static_cast<std::size_t>(bytes), stream_),
-                      "enqueueing a flush");
-  } else {
-    KB_RETURN_IF_CUDA(EnqueueFlushWrite(write_buffer_, flush_bytes_, flush_blocks_, stream_),
-                      "enqueueing a flush");
-    KB_RETURN_IF_CUDA(EnqueueFlushRead(read_buffer_, flush_bytes_, sink_, flush_blocks_, stream_),
-                      "enqueueing a flush");
+    return FromCuda(cudaMemsetAsync(write_buffer_, 0, static_cast<std::size_t>(bytes), stream_),
+                    "enqueueing a flush");
   }
-  return FromCuda(EnqueueRest(kRestSeconds, stream_), "enqueueing a flush");
+  KB_RETURN_IF_CUDA(EnqueueFlushWrite(write_buffer_, flush_bytes_, flush_blocks_, stream_),
+                    "enqueueing a flush");
+  return FromCuda(EnqueueFlushRead(read_buffer_, flush_bytes_, sink_, flush_blocks_, stream_),
+                  "enqueueing a flush");
 }
 
 TimelineError CudaTimeline::MarkStart(int index) {

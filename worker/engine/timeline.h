@@ -17,9 +17,10 @@ struct TimelineFacts {
   std::string mechanism;
   double quantum_seconds = 0;  // smallest step between two sample times
   std::int64_t flush_bytes = 0;
-  int max_queued_samples = 1;  // how many samples may stand behind one blocker
+  int max_queued_samples = 1;  // how many samples may stand in the queue
   bool has_queue = false;      // a launch only enqueues: host submit time means something
   bool has_graphs = false;     // BeginCapture() and the like work
+  int samples_per_block = 0;   // how many stand behind one blocker; 0: as many as the queue holds
 };
 
 class Timeline {

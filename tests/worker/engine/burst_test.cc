@@ -57,7 +57,7 @@ TEST_F(BurstTest, QueuesEverythingBehindOneBlockerInOrder) {
   EXPECT_GT(out_.seconds, 0);
 }
 
-TEST_F(BurstTest, TheOutputIsPoisonedBeforeTheLastLaunchOfEachBlock) {
+TEST_F(BurstTest, TheOutputIsPoisonedBeforeTheLastLaunchOfABurst) {
   FakeGate gate(timeline_);
   ASSERT_FALSE(Run({2, 0, FlushKind::kClean, &gate}));
   EXPECT_THAT(timeline_.calls,
@@ -65,7 +65,8 @@ TEST_F(BurstTest, TheOutputIsPoisonedBeforeTheLastLaunchOfEachBlock) {
                           "start1", "launch", "stop1", "note", "release", "sync", "look", "end"));
   EXPECT_FALSE(out_.changed_late);
   ASSERT_FALSE(Run({20, 0, FlushKind::kClean, &gate}));
-  EXPECT_EQ(Count("poison"), 1 + 3);
+  EXPECT_EQ(Count("poison"), 1 + 1) << "only in the last of three blocks";
+  EXPECT_EQ(Count("look"), 1 + 1);
 }
 
 TEST_F(BurstTest, AnOutputThatChangesAfterTheStreamIsASideStream) {
@@ -82,6 +83,30 @@ TEST_F(BurstTest, TheGapThatHoldsThePoisonIsNotJudged) {
   timeline_.gaps = {100e-6, 100e-6, 100e-6, 100e-6, 900e-6};
   ASSERT_FALSE(Run({6, 0, FlushKind::kClean, &gate}));
   EXPECT_THAT(out_.device_seconds, SizeIs(6));
+  EXPECT_EQ(out_.flags, 0u);
+}
+
+TEST_F(BurstTest, ABurstThatItsTimeEndsIsPoisonedToo) {
+  FakeGate gate(timeline_);
+  timeline_.facts.samples_per_block = 1;
+  BurstRunner one(timeline_);
+  one.SetPace(1e-3);
+  kernel_.host_seconds = 1e-3;  // what the clock moves on a launch
+  ASSERT_FALSE(one.Run({100, 10e-3, FlushKind::kClean, &gate}, {Launch, &kernel_, nullptr}, &out_));
+  EXPECT_LT(out_.device_seconds.size(), 20u);
+  const auto poison = std::find(timeline_.calls.rbegin(), timeline_.calls.rend(), "poison");
+  const auto launch = std::find(timeline_.calls.rbegin(), timeline_.calls.rend(), "launch");
+  EXPECT_LT(poison - timeline_.calls.rbegin(), launch - timeline_.calls.rbegin() + 4);
+}
+
+TEST_F(BurstTest, OneSampleABlockWhereTheTimelineAsksForIt) {
+  timeline_.facts.samples_per_block = 1;
+  BurstRunner one(timeline_);
+  one.SetPace(1e-3);
+  ASSERT_FALSE(one.Run({3, 0, FlushKind::kClean}, {Launch, &kernel_, nullptr}, &out_));
+  EXPECT_EQ(Count("block"), 3);
+  EXPECT_EQ(Count("sync"), 3);
+  EXPECT_THAT(out_.device_seconds, SizeIs(3));
   EXPECT_EQ(out_.flags, 0u);
 }
 
