@@ -22,7 +22,6 @@ namespace {
 using kbench::v1::CaseStatus;
 using kbench::v1::CompareResultsRequest;
 using kbench::v1::CompareResultsResponse;
-using kbench::v1::Job;
 using kbench::v1::ListResultsRequest;
 using kbench::v1::ListResultsResponse;
 using kbench::v1::Result;

@@ -24,6 +24,9 @@ using kbench::v1::Job;
 using kbench::v1::ListDevicesResponse;
 using kbench::v1::Result;
 
+constexpr char kCalibrating[] = "CALIBRATING";
+constexpr char kFailed[] = "FAILED";
+constexpr double kPollSeconds = 0.2;
 constexpr char kFirst[] = "selftest/a";
 constexpr char kSame[] = "selftest/b";
 constexpr char kSlower[] = "selftest/slower";
@@ -77,18 +80,24 @@ class Selftest final : public Command {
   int Run(Context& context) override {
     auto backend = context.connect(context.address);
     if (!backend.ok()) return ReportError(context.io, backend.status());
-    const auto reply = Unary<ListDevicesResponse>(
-        *backend, [&](grpc::ClientContext* call, ListDevicesResponse* out) {
-          return backend->devices->ListDevices(call, {}, out);
-        });
-    if (!reply.ok()) return ReportError(context.io, reply.status());
-    auto device = ChooseDevice(*reply, device_);
+    auto device = FindDevice(*backend);
+    if (device.ok() && device->state() == kCalibrating) {
+      context.io.err << fmt::format("{} is being calibrated: waiting for it\n", device->name())
+                     << std::flush;
+    }
+    // A device that has just come up: the page is about what its calibration finds.
+    while (device.ok() && device->state() == kCalibrating) {
+      if (!context.interrupt.Sleep(kPollSeconds)) return kExitInterrupted;
+      device = FindDevice(*backend);
+    }
     if (!device.ok()) return ReportError(context.io, device.status());
     selftest::Page page;
     page.device = *std::move(device);
     page.size = fmt::format("{}", selftest::CopyElements(page.device));
     page.pairs = pairs_;
     page.checks = selftest::CalibrationChecks(page.device);
+    // One that failed gets no jobs: they would wait until it passes.
+    if (page.device.state() == kFailed) return Print(context.io, page);
 
     std::vector<selftest::PairRun> same;
     std::vector<selftest::PairRun> slower;
@@ -100,11 +109,24 @@ class Selftest final : public Command {
     for (selftest::Check& check : selftest::RunChecks(same, slower)) {
       page.checks.push_back(std::move(check));
     }
-    format_ == "json" ? PrintPageJson(context.io, page) : PrintPage(context.io, page);
-    return selftest::AllPassed(page.checks) ? kExitOk : kExitBadOutcome;
+    return Print(context.io, page);
   }
 
  private:
+  absl::StatusOr<Device> FindDevice(const Backend& backend) const {
+    KB_ASSIGN_OR_RETURN(const auto reply,
+                        (Unary<ListDevicesResponse>(
+                            backend, [&](grpc::ClientContext* call, ListDevicesResponse* out) {
+                              return backend.devices->ListDevices(call, {}, out);
+                            })));
+    return ChooseDevice(reply, device_);
+  }
+
+  int Print(Io& io, const selftest::Page& page) const {
+    format_ == "json" ? PrintPageJson(io, page) : PrintPage(io, page);
+    return selftest::AllPassed(page.checks) ? kExitOk : kExitBadOutcome;
+  }
+
   // Not kExitOk: the service failed, or Ctrl-C. What a fixture did is a run's matter.
   int Submits(Context& context, const Backend& backend, const selftest::Page& page,
               const std::string& second, int count, std::vector<selftest::PairRun>* runs) const {

@@ -44,9 +44,10 @@ double Flops(const Problem& problem) {
 }
 
 // Largest error of an element over the largest element of its row. Two roundings to the output's
-// type, because libraries keep the exponentials in it before they divide (oneDNN does); the row sum even by a serial accumulator (its error grows like sqrt(cols) u); an exponential good to
-// a few units. In fp16 long rows sink into the subnormal numbers, 2^-24 apart, while the largest
-// element of a row of inputs in [-1, 1) is about 2.3 / cols.
+// type, because libraries keep the exponentials in it before they divide (oneDNN does); the row sum
+// even by a serial accumulator (its error grows like sqrt(cols) u); an exponential good to a few
+// units. In fp16 long rows sink into the subnormal numbers, 2^-24 apart, while the largest element
+// of a row of inputs in [-1, 1) is about 2.3 / cols.
 double Tolerance(const Problem& problem) {
   const DTypeInfo& info = Info(problem.dtype);
   const double cols = static_cast<double>(problem.shape["cols"]);

@@ -153,6 +153,10 @@ class FakeDevices final : public kbench::v1::DeviceService::Service {
   grpc::Status ListDevices(grpc::ServerContext*, const kbench::v1::ListDevicesRequest*,
                            kbench::v1::ListDevicesResponse* reply) override {
     *reply = devices;
+    if (!earlier.empty()) {
+      *reply = earlier.front();
+      earlier.pop_front();
+    }
     return grpc::Status::OK;
   }
   grpc::Status ListKernels(grpc::ServerContext*, const kbench::v1::ListKernelsRequest*,
@@ -160,6 +164,7 @@ class FakeDevices final : public kbench::v1::DeviceService::Service {
     *reply = kernels;
     return grpc::Status::OK;
   }
+  std::deque<kbench::v1::ListDevicesResponse> earlier;  // answered first, in turn
   kbench::v1::ListDevicesResponse devices;
   kbench::v1::ListKernelsResponse kernels;
 };

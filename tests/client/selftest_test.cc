@@ -219,6 +219,28 @@ TEST_F(SelftestTest, APageThatPasses) {
   EXPECT_EQ(fake_.results.compared[0].pairs(0).b(), "results/t-0-0");
 }
 
+TEST_F(SelftestTest, ADeviceThatHasJustComeUpIsWaitedFor) {
+  Prepare(1, "equivalent", "slower");
+  for (int i = 0; i < 3; ++i) {
+    *fake_.devices.earlier.emplace_back().add_devices() = Parse<kbench::v1::Device>(
+        "name: \"gpu0\" kind: \"cuda\" state: \"CALIBRATING\"");
+  }
+  EXPECT_EQ(Run({"--pairs", "1"}), 0) << out_.str() << err_.str();
+  EXPECT_EQ(err_.str(), "gpu0 is being calibrated: waiting for it\n");
+  EXPECT_EQ(fake_.jobs.submitted[0].spec().cases(0).size(), "134217728") << "by its calibration";
+}
+
+TEST_F(SelftestTest, ADeviceWhoseCalibrationFailedIsToldAtOnce) {
+  auto& gpu = *fake_.devices.devices.mutable_devices(1);
+  gpu.set_state("FAILED");
+  gpu.mutable_calibration()->set_passed(false);
+  gpu.mutable_calibration()->set_failed_step("flush");
+  gpu.mutable_calibration()->set_message("too warm");
+  EXPECT_EQ(Run({}), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("failed at flush: too warm"));
+  EXPECT_TRUE(fake_.jobs.submitted.empty()) << "it would wait for ever";
+}
+
 TEST_F(SelftestTest, AFixtureThatIsNotFoundFails) {
   Prepare(3, "equivalent", "inconclusive");
   EXPECT_EQ(Run({"--pairs", "3", "--device", "gpu0"}), 1);
