@@ -280,6 +280,9 @@ TEST_F(SessionTest, ASecondAssignmentWhileBusyIsRefusedNotLost) {
   ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
   EXPECT_EQ(LastResult().id().epoch(), 2);
   EXPECT_EQ(LastResult().infra_error(), "worker is busy with another case");
+  runner_->Release();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 2));
+  EXPECT_EQ(LastResult().id().epoch(), 1);
   EXPECT_EQ(runner_->started(), 1);
 }
 
