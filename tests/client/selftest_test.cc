@@ -222,8 +222,8 @@ TEST_F(SelftestTest, APageThatPasses) {
 TEST_F(SelftestTest, ADeviceThatHasJustComeUpIsWaitedFor) {
   Prepare(1, "equivalent", "slower");
   for (int i = 0; i < 3; ++i) {
-    *fake_.devices.earlier.emplace_back().add_devices() = Parse<kbench::v1::Device>(
-        "name: \"gpu0\" kind: \"cuda\" state: \"CALIBRATING\"");
+    *fake_.devices.earlier.emplace_back().add_devices() =
+        Parse<kbench::v1::Device>("name: \"gpu0\" kind: \"cuda\" state: \"CALIBRATING\"");
   }
   EXPECT_EQ(Run({"--pairs", "1"}), 0) << out_.str() << err_.str();
   EXPECT_EQ(err_.str(), "gpu0 is being calibrated: waiting for it\n");
