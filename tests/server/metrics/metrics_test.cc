@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
@@ -250,13 +252,20 @@ TEST(Metrics, AServerExportsWhatItsStoreHoldsAlsoAfterARestart) {
   const std::string job = server.MustSubmit(server::MatmulJob()).name();
   worker.RunOne();
   server.WaitFor(job, kbench::v1::JOB_STATE_SUCCEEDED);
-  std::string text = HttpGet(server.server().metrics_address());
   const std::string series =
       "kbench_result_duration_seconds{kernel=\"matmul\",implementation=\"cpu/onednn\","
       "dtype=\"fp32\",size=\"m=64,n=64,k=64,layout=nn\",mode=\"cold\",device=\"cpu\"} 0.001";
+  const std::string completed = "kbench_jobs_completed_total{state=\"SUCCEEDED\"} 1";
+  // Whoever reads the store may be a moment ahead of the counters.
+  std::string text;
+  for (int i = 0; i < 500; ++i) {
+    text = HttpGet(server.server().metrics_address());
+    if (text.find(series) != text.npos && text.find(completed) != text.npos) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   EXPECT_THAT(text, HasSubstr(series));
   EXPECT_THAT(text, HasSubstr("kbench_jobs_submitted_total 1"));
-  EXPECT_THAT(text, HasSubstr("kbench_jobs_completed_total{state=\"SUCCEEDED\"} 1"));
+  EXPECT_THAT(text, HasSubstr(completed));
   EXPECT_THAT(text, HasSubstr("kbench_worker_up{device=\"cpu\"} 1"));
   EXPECT_THAT(text, HasSubstr("kbench_queue_cases 0"));
   EXPECT_THAT(text, Not(HasSubstr(job))) << "no job labels";
