@@ -22,6 +22,12 @@ void HideNegativeNumbers(std::vector<std::string>* arguments) {
   }
 }
 
+std::string WithoutHiding(std::string text) {
+  const bool hidden = text.size() >= 3 && text[0] == ' ' && text[1] == '-' &&
+                      std::isdigit(static_cast<unsigned char>(text[2]));
+  return hidden ? text.substr(1) : text;
+}
+
 // One line for a value that is no number or outside its range. Throws as CLI11 itself does.
 template <typename Number>
 Number ParseNumber(const std::string& name, const std::string& text, Number least, Number most,
@@ -62,12 +68,18 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 
 void Arguments::Positional(const std::string& name, std::string* value, const std::string& help,
                            bool required) {
-  app_.add_option(name, *value, help)->required(required)->option_text(" ");
+  app_.add_option(name, *value, help)
+      ->required(required)
+      ->option_text(" ")
+      ->transform(std::function<std::string(std::string)>(WithoutHiding));
 }
 
 void Arguments::Positionals(const std::string& name, std::vector<std::string>* values,
                             const std::string& help) {
-  app_.add_option(name, *values, help)->required()->option_text("...");
+  app_.add_option(name, *values, help)
+      ->required()
+      ->option_text("...")
+      ->transform(std::function<std::string(std::string)>(WithoutHiding));
 }
 
 void Arguments::Option(const std::string& name, std::string* value, const std::string& placeholder,
@@ -77,7 +89,8 @@ void Arguments::Option(const std::string& name, std::string* value, const std::s
       ->check([placeholder](const std::string& text) {
         const bool blank = text.find_first_not_of(" \t") == std::string::npos;
         return blank ? "is empty; give " + placeholder + " or leave the option out" : std::string();
-      });
+      })
+      ->transform(std::function<std::string(std::string)>(WithoutHiding));
 }
 
 void Arguments::Choice(const std::string& name, std::string* value,
@@ -112,7 +125,11 @@ void Arguments::Footer(const std::string& text) { app_.footer(text); }
 
 void Arguments::Repeated(const std::string& name, std::vector<std::string>* values,
                          const std::string& placeholder, const std::string& help) {
-  app_.add_option(name, *values, help)->option_text(placeholder)->expected(1)->take_all();
+  app_.add_option(name, *values, help)
+      ->option_text(placeholder)
+      ->expected(1)
+      ->take_all()
+      ->transform(std::function<std::string(std::string)>(WithoutHiding));
 }
 
 void Arguments::Flag(const std::string& name, bool* value, const std::string& help) {

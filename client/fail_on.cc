@@ -16,11 +16,11 @@ using kbench::v1::BaselineComparison;
 using kbench::v1::CaseStatus;
 using kbench::v1::Result;
 
-constexpr double kMostMargin = 100;
+constexpr double kMostMargin = 1;
 
 bool DoesNotCount(const std::string& reason) {
   return reason == "NOT_COMPARABLE" || reason == "NO_NUMBER" || reason == "MANY_COMPARISONS" ||
-         reason == "SUSPECT";
+         reason == "SUSPECT" || reason == "KEYS_DIFFER";
 }
 
 bool BaselineIsValid(const CaseStatus& status, const std::string& baseline) {
@@ -43,6 +43,11 @@ std::string Sentence(const FailOn& fail_on, int code, bool trusted, const Result
                      trusted ? "" : ", but not both numbers are VALID");
 }
 
+std::string NotCompared(const CaseStatus& status, const Result& result) {
+  return fmt::format("--fail-on: {}: {} has a time but was compared with no baseline",
+                     CaseTitle(status), result.implementation());
+}
+
 }  // namespace
 
 absl::StatusOr<FailOn> ParseFailOn(const std::string& text) {
@@ -51,14 +56,17 @@ absl::StatusOr<FailOn> ParseFailOn(const std::string& text) {
   FailOn fail_on;
   fail_on.slower = word != "faster";
   const bool known = word == "slower" || word == "faster";
-  if (known && colon != std::string::npos && ParseRatio(text.substr(colon + 1), &fail_on.margin) &&
-      fail_on.margin >= 0 && fail_on.margin <= kMostMargin) {
+  const std::string ratio = colon == std::string::npos ? "" : text.substr(colon + 1);
+  // "slower:3" is taken neither for 3 % nor for 300 %.
+  const bool percent = ratio.find('%') != std::string::npos;
+  if (known && ParseRatio(ratio, &fail_on.margin) && fail_on.margin > 0 &&
+      (percent ? fail_on.margin <= kMostMargin : fail_on.margin < kMostMargin)) {
     return fail_on;
   }
   const std::string message = fmt::format(
-      "fail-on: '{}' is not WORD:RATIO; WORD is slower or faster, RATIO is 0 to {}, as in "
-      "slower:3%",
-      text, kMostMargin);
+      "fail-on: '{}' is not WORD:RATIO; WORD is slower or faster, RATIO is above 0% and at most "
+      "100%, as in slower:3% or slower:0.03",
+      text);
   return MakeError(absl::StatusCode::kInvalidArgument, message,
                    {.reason = "BAD_FAIL_ON", .violations = {{"fail-on", message}}});
 }
@@ -81,7 +89,11 @@ FailOnVerdict JudgeJob(const FailOn& fail_on, const kbench::v1::Job& job) {
   int compared = 0;
   for (const CaseStatus& status : job.cases()) {
     for (const Result& result : status.results()) {
-      if (!HasNumber(result) || !result.has_comparison()) continue;
+      if (!HasNumber(result) || result.is_baseline()) continue;
+      if (!result.has_comparison()) {
+        if (worst.code == kExitOk) worst = {kExitInconclusive, NotCompared(status, result)};
+        continue;
+      }
       ++compared;
       const bool trusted = IsTrusted(status, result);
       const int code = trusted ? FailOnCode(fail_on, result.comparison()) : kExitInconclusive;
@@ -89,7 +101,7 @@ FailOnVerdict JudgeJob(const FailOn& fail_on, const kbench::v1::Job& job) {
       worst = {code, Sentence(fail_on, code, trusted, result)};
     }
   }
-  if (compared == 0) {
+  if (compared == 0 && worst.code == kExitOk) {
     worst = {kExitInconclusive,
              "--fail-on: nothing was compared: no row beside a baseline has a time"};
   }

@@ -14,12 +14,13 @@ struct FailOn {
   double margin = 0;   // ratio: 0.03
 };
 
-// "slower:3%", "faster:0.05"; the margin is 0 (slower at all) to 100 (a hundred times).
+// "slower:3%", "faster:0.05"; the margin is above 0 and at most 1. A number
+// without % is below 1: "slower:3" would be 300 %.
 absl::StatusOr<FailOn> ParseFailOn(const std::string& text);
 
 // kExitRegression when the whole interval lies beyond the margin, kExitOk when it lies whole on
 // this side of it, else kExitInconclusive: also without an interval, and where the comparison was
-// refused or does not hold up among many.
+// refused, was forced on different keys or does not hold up among many.
 int FailOnCode(const FailOn& fail_on, const kbench::v1::BaselineComparison& comparison);
 
 struct FailOnVerdict {
@@ -27,7 +28,8 @@ struct FailOnVerdict {
   std::string sentence;  // for a person; empty when the code is kExitOk
 };
 // The worst of all rows that have a time and are not the baseline. A row that is not VALID, or
-// whose baseline is not, decides nothing; nor does a job without any comparison.
+// whose baseline is not, decides nothing; nor does one that was compared with
+// none, or a job without any comparison: kExitInconclusive.
 FailOnVerdict JudgeJob(const FailOn& fail_on, const kbench::v1::Job& job);
 
 }  // namespace kbench::client

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <regex>
 #include <utility>
 
 #include "client/commands/await.h"
+#include "client/commands/compare_words.h"
 #include "client/commands/measure_options.h"
 #include "client/commands/verbs.h"
 #include "client/errors.h"
@@ -22,6 +24,7 @@ namespace {
 using kbench::v1::CaseStatus;
 using kbench::v1::CompareResultsRequest;
 using kbench::v1::CompareResultsResponse;
+using kbench::v1::ListDevicesResponse;
 using kbench::v1::ListResultsRequest;
 using kbench::v1::ListResultsResponse;
 using kbench::v1::Result;
@@ -29,6 +32,7 @@ using kbench::v1::Result;
 // Of the listing of one cell's results; beyond these nobody means "the newest earlier one".
 constexpr int kMostPages = 20;
 constexpr int kPage = 100;
+constexpr char kForceHint[] = "; --force compares all the same";
 constexpr char kExitCodes[] =
     "Exit codes: 0 compared, and not as --fail-on says;  1 one of them has no time;\n"
     "  2 wrong use, or not comparable;  3 --fail-on: the whole interval is beyond it;\n"
@@ -97,6 +101,12 @@ absl::StatusOr<std::optional<Result>> FindEarlier(const Backend& backend, const 
   return std::optional<Result>();
 }
 
+// JOB-CASE-CELL, with or without "results/".
+bool IsResultName(const std::string& name) {
+  static const std::regex pattern("(results/)?[^/]+-[0-9]+-[0-9]+");
+  return std::regex_match(name, pattern);
+}
+
 // The row of an implementation asked for; nullptr unless there is exactly one.
 const Result* RowOf(const CaseStatus& status, const std::string& asked) {
   const Result* member = nullptr;
@@ -116,8 +126,7 @@ class Compare final : public Command {
   std::string help() const override { return "Compare results, implementations, or with history"; }
 
   void Declare(Arguments& arguments) override {
-    arguments.Positionals("WHAT", &what_,
-                          "Two results (as show prints them), or KERNEL DTYPE SIZE to measure");
+    arguments.Positionals("WHAT", &what_, "Two results (show prints them), or KERNEL DTYPE SIZE");
     arguments.Flag("--with-history", &with_history_,
                    "Against the newest earlier VALID result of the one --impl");
     options_.Declare(arguments);
@@ -153,20 +162,38 @@ class Compare final : public Command {
  private:
   std::string WrongUse() const {
     if (what_.size() != 2 && what_.size() != 3) {
-      return fmt::format("takes two results, or KERNEL DTYPE SIZE, not {} words", what_.size());
+      return fmt::format("takes two results, or KERNEL DTYPE SIZE, not {}",
+                         FormatCount(static_cast<long>(what_.size()), "word", "words"));
     }
-    const std::size_t named = SplitList(options_.what.implementations).size();
-    if (what_.size() == 2) {
-      if (named > 0) return "--impl goes with KERNEL DTYPE SIZE, not with two results";
-      if (with_history_) return "--with-history goes with KERNEL DTYPE SIZE, not with two results";
-      return "";
-    }
+    if (what_.size() == 2) return WrongUseOfResults();
+    const std::vector<std::string> words = SplitList(options_.what.implementations);
+    const std::size_t named = words.size();
     if (with_history_ && named != 1) {
       return fmt::format("--with-history takes one implementation, --impl X, not {}", named);
     }
     if (!with_history_ && named != 2) {
       return fmt::format(
           "takes two implementations, --impl X,Y, or one with --with-history, not {}", named);
+    }
+    if (named == 2 && words[0] == words[1]) {
+      return fmt::format("--impl: {} is the same implementation twice", words[0]);
+    }
+    return "";
+  }
+
+  std::string WrongUseOfResults() const {
+    std::string option = options_.FirstGiven();
+    if (option.empty() && with_history_) option = "--with-history";
+    if (!option.empty()) return option + " goes with KERNEL DTYPE SIZE, not with two results";
+    for (const std::string& name : what_) {
+      if (IsResultName(name)) continue;
+      return fmt::format(
+          "takes two results (JOB-CASE-CELL, as show prints them) or KERNEL DTYPE SIZE; {} is no "
+          "name of a result",
+          name);
+    }
+    if (ShortResultName(what_[0]) == ShortResultName(what_[1])) {
+      return what_[0] + " is the same result twice";
     }
     return "";
   }
@@ -182,6 +209,14 @@ class Compare final : public Command {
   }
 
   int Measure(Context& context, const Backend& backend, const kbench::v1::JobSpec& spec) {
+    const auto devices = Unary<ListDevicesResponse>(
+        backend, [&](grpc::ClientContext* call, ListDevicesResponse* reply) {
+          return backend.devices->ListDevices(call, {}, reply);
+        });
+    if (!devices.ok()) return ReportError(context.io, devices.status());
+    if (const std::string wrong = WrongPair(*devices, spec); !wrong.empty()) {
+      return ReportUsage(context.io, "compare: --impl: " + wrong);
+    }
     const auto job = SubmitSpec(backend, spec, "");
     if (!job.ok()) return ReportError(context.io, job.status());
     SilentReport report;
@@ -236,13 +271,19 @@ class Compare final : public Command {
       for (const std::string& reason : pair.comparison.reasons()) {
         if (reason == "NOT_COMPARABLE") {
           return ReportUsage(context.io, "not comparable: " + pair.comparison.message() +
-                                             "; --force compares all the same");
+                                             (ForceHelps(pair) ? kForceHint : ""));
         }
         if (reason == "NO_NUMBER") code = WorseExitCode(code, kExitBadOutcome);
       }
       if (judge_) code = WorseExitCode(code, FailOnCode(*judge_, pair.comparison));
     }
     return code;
+  }
+
+  // Other modes and dtypes are refused even with it.
+  bool ForceHelps(const ComparedPair& pair) const {
+    return !force_ && pair.a.case_().mode() == pair.b.case_().mode() &&
+           pair.a.case_().dtype() == pair.b.case_().dtype();
   }
 
   std::vector<std::string> what_;

@@ -43,8 +43,20 @@ std::vector<std::string> CalibrationLines(const Device& device) {
                                    FormatSeconds(c.event_floor_seconds()) + ", an empty kernel " +
                                    FormatSeconds(c.null_kernel_seconds()));
   add(c.quantum_seconds(), "smallest step of the clock " + FormatSeconds(c.quantum_seconds()));
+  add(c.timer_tick_seconds(),
+      "the device's own timer ticks every " + FormatSeconds(c.timer_tick_seconds()));
+  for (const auto& known : c.known_durations()) {
+    lines.push_back(fmt::format("a kernel of {} was measured as {} (may differ by {})",
+                                FormatSeconds(known.expected_seconds()),
+                                FormatSeconds(known.measured_seconds()),
+                                FormatSeconds(known.allowed_seconds())));
+  }
+  add(c.event_cost_seconds(),
+      "a pair of events adds " + FormatSeconds(c.event_cost_seconds()) + " to a real kernel");
   add(static_cast<double>(c.flush_bytes()),
       "a flush touches " + FormatSize(static_cast<double>(c.flush_bytes())) + " twice");
+  add(c.flush_cold_ratio(),
+      fmt::format("after a flush a read takes {:.2f} times as long", c.flush_cold_ratio()));
   add(c.read_bandwidth(), "memory: reads " + FormatBytes(c.read_bandwidth()) + ", writes " +
                               FormatBytes(c.write_bandwidth()) + ", copies " +
                               FormatBytes(c.copy_bandwidth()));
@@ -55,8 +67,9 @@ std::vector<std::string> CalibrationLines(const Device& device) {
   }
   add(products.empty() ? 0 : 1, products);
   if (c.passed() && c.canaries() > 0) {
-    lines.push_back(fmt::format("medians move by {} between sessions ({} canaries{})",
-                                FormatPercent(c.between_session_ratio()), c.canaries(),
+    lines.push_back(fmt::format("medians move by {} between sessions ({}{})",
+                                FormatPercent(c.between_session_ratio()),
+                                FormatCount(c.canaries(), "canary", "canaries"),
                                 c.canaries() < kFewCanaries ? ": still assumed" : ""));
   }
   return lines;

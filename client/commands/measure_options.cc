@@ -1,10 +1,12 @@
 #include "client/commands/measure_options.h"
 
+#include <utility>
+
 namespace kbench::client {
 
 void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Option("--impl", &what.implementations, "A,B",
-                   "Implementations or families, or all (default: the best of each family)");
+                   "Names, families or all (default: the best of each family)");
   arguments.Option("--device", &what.device, "NAME",
                    "cpu, gpu0, gpu or a UUID (default: a GPU if any)");
   arguments.Option("--mode", &what.modes, "MODE", "cold (default), hot, graph, steady");
@@ -17,8 +19,8 @@ void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Option("--margin", &what.margin, "RATIO",
                    "Differences up to this one do not matter (default 1%)");
   arguments.Choice("--if-busy", &what.if_busy, {"wait", "run", "fail"},
-                   "When others use the device (default wait)");
-  arguments.Flag("--fresh", &fresh_, "Measure anew: every submit does, nothing is ever reused");
+                   "When others use a GPU (wait)");
+  arguments.Flag("--fresh", &fresh_, "Measure anew: every submit does, nothing is reused");
   arguments.Option("--budget", &what.budget, "TIME", "Time one case may take (default 60s)");
   arguments.Integer("--priority", &what.priority, 0, 1000, "N",
                     "0 (last) to 1000 (first), default 500");
@@ -36,7 +38,28 @@ absl::StatusOr<kbench::v1::JobSpec> MeasureOptions::Spec() const {
 
 void DeclareFailOn(Arguments& arguments, std::string* fail_on) {
   arguments.Option("--fail-on", fail_on, "slower:3%",
-                   "Exit 3 when it is slower (faster) by more, 8 when it may be");
+                   "Exit 3 when slower (faster) by more, 8 when it may be");
+}
+
+std::string MeasureOptions::FirstGiven() const {
+  const std::pair<const char*, bool> given[] = {{"--impl", !what.implementations.empty()},
+                                                {"--device", !what.device.empty()},
+                                                {"--mode", !what.modes.empty()},
+                                                {"--flush", !what.flush.empty()},
+                                                {"--seed", what.seed != 0},
+                                                {"--target", !what.target.empty()},
+                                                {"--quick", quick_},
+                                                {"--precise", precise_},
+                                                {"--if-busy", !what.if_busy.empty()},
+                                                {"--fresh", fresh_},
+                                                {"--budget", !what.budget.empty()},
+                                                {"--priority", what.priority >= 0},
+                                                {"--queue-timeout", !what.queue_timeout.empty()},
+                                                {"--label", !what.labels.empty()}};
+  for (const auto& [name, is_given] : given) {
+    if (is_given) return name;
+  }
+  return "";
 }
 
 }  // namespace kbench::client

@@ -15,6 +15,10 @@ class MeasureOptions {
   // The request; kernels, dtypes and sizes are the verb's to fill in.
   absl::StatusOr<kbench::v1::JobSpec> Spec() const;
 
+  // The first option given that says what or how to measure ("--mode"); empty when none was. Not
+  // --margin, which also judges what is stored.
+  std::string FirstGiven() const;
+
   Submission what;
 
  private:

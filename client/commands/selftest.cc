@@ -26,6 +26,8 @@ using kbench::v1::Result;
 
 constexpr char kCalibrating[] = "CALIBRATING";
 constexpr char kFailed[] = "FAILED";
+constexpr char kOffline[] = "OFFLINE";
+constexpr char kWedged[] = "WEDGED";
 constexpr double kPollSeconds = 0.2;
 constexpr char kFirst[] = "selftest/a";
 constexpr char kSame[] = "selftest/b";
@@ -53,6 +55,20 @@ absl::StatusOr<Device> ChooseDevice(const ListDevicesResponse& reply, const std:
   return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = "UNKNOWN_DEVICE"});
 }
 
+// Its jobs would wait without an end in sight.
+bool IsAway(const Device& device) {
+  return device.state() == kOffline || device.state() == kWedged;
+}
+
+absl::Status Away(const Device& device) {
+  const std::string why = device.state_message().empty() ? "" : ": " + device.state_message();
+  return MakeError(absl::StatusCode::kUnavailable,
+                   fmt::format("{} is {}{}; selftest needs a device that measures: see "
+                               "`kbench-client devices`",
+                               device.name(), device.state(), why),
+                   {.reason = "DEVICE_" + device.state()});
+}
+
 const Result* RowOf(const Job& job, const std::string& implementation) {
   for (const auto& status : job.cases()) {
     for (const Result& result : status.results()) {
@@ -70,7 +86,7 @@ class Selftest final : public Command {
   void Declare(Arguments& arguments) override {
     arguments.Option("--device", &device_, "NAME", "cpu, gpu0 or a UUID (default: a GPU if any)");
     arguments.Integer("--pairs", &pairs_, 1, 1000, "N",
-                      "Submits of the same twice, and at most 20 with 2% more work (default 20)");
+                      "Submits of the same twice, at most 20 with 2% more (20)");
     DeclareFormat(arguments, &format_, {"table", "json"});
     arguments.Footer(
         "Exit codes: 0 every line passed;  1 one did not;  2 wrong use;\n"
@@ -91,6 +107,7 @@ class Selftest final : public Command {
       device = FindDevice(*backend);
     }
     if (!device.ok()) return ReportError(context.io, device.status());
+    if (IsAway(*device)) return ReportError(context.io, Away(*device));
     selftest::Page page;
     page.device = *std::move(device);
     page.size = fmt::format("{}", selftest::CopyElements(page.device));

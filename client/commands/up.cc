@@ -12,7 +12,7 @@ class Up final : public Command {
 
   void Declare(Arguments& arguments) override {
     arguments.Repeated("--device", &options_.devices, "DEVICE",
-                       "cpu, cpu:0-3, a GPU's index or UUID; may be repeated (default: all GPUs)");
+                       "cpu, cpu:0-3, a GPU's index or UUID (default: all GPUs)");
     arguments.Option("--metrics-listen", &options_.metrics_listen, "HOST:PORT",
                      "Where Prometheus scrapes (default 127.0.0.1:7601)");
     arguments.Number("--timeout", &options_.timeout_seconds, 86'400, "S",

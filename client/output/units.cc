@@ -115,6 +115,10 @@ std::string FormatRate(const kbench::v1::Throughput& throughput) {
   return "-";
 }
 
+std::string FormatCount(long count, const std::string& one, const std::string& many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 bool ParseRatio(const std::string& text, double* ratio) {
   const auto [value, unit] = Split(text);
   if (!std::isfinite(value) || (!unit.empty() && unit != "%")) return false;

@@ -15,6 +15,8 @@ std::string FormatSize(double bytes);              // "141 GiB" (powers of 1024)
 std::string FormatPercent(double ratio);           // "0.21%"
 std::string FormatFactor(double factor);           // "0.520x", "1.25x"
 std::string FormatError(double relative_error);    // "2.1e-4"
+// "1 canary", "2 canaries".
+std::string FormatCount(long count, const std::string& one, const std::string& many);
 
 // The half-width of the interval over the median; 0 when there is none.
 double IntervalRatio(const kbench::v1::TimeDistribution& time);

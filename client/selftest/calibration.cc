@@ -20,8 +20,7 @@ State Holds(bool holds) { return holds ? State::kPass : State::kFail; }
 
 Check Overall(const Calibration& calibration) {
   if (calibration.passed()) {
-    return {"calibration", State::kPass,
-            fmt::format("passed at the worker's start, in {:.1f} s", calibration.seconds())};
+    return {"calibration", State::kPass, fmt::format("passed ({:.1f} s)", calibration.seconds())};
   }
   if (calibration.failed_step().empty()) {
     return {"calibration", State::kFail, "the worker has not sent one; is it still calibrating?"};
@@ -60,11 +59,12 @@ Check Flush(const Calibration& calibration) {
   if (!(calibration.flush_cold_ratio() > 0)) {
     return {"flush", State::kNote, "was not measured on this device"};
   }
-  return {"flush", Holds(calibration.flush_cold_ratio() > kColdAgainstHot),
-          fmt::format("after it a read takes {:.2f} times as long as from the cache; it touches "
-                      "twice {}",
-                      calibration.flush_cold_ratio(),
-                      FormatSize(static_cast<double>(calibration.flush_bytes())))};
+  std::string text = fmt::format("after it a read takes {:.2f} times as long as from the cache",
+                                 calibration.flush_cold_ratio());
+  if (calibration.flush_bytes() > 0) {  // a CPU evicts line by line: there is no such buffer
+    text += "; it touches twice " + FormatSize(static_cast<double>(calibration.flush_bytes()));
+  }
+  return {"flush", Holds(calibration.flush_cold_ratio() > kColdAgainstHot), text};
 }
 
 Check Memory(const Device& device) {
@@ -92,13 +92,14 @@ Check Arithmetic(const Calibration& calibration) {
 Check Canaries(const Calibration& calibration) {
   if (calibration.canaries() < kFewCanaries) {
     return {"sessions", State::kNote,
-            fmt::format("{} canaries so far: a spread of 0.3% between sessions is taken until "
+            fmt::format("{} so far: a spread of 0.3% between sessions is taken until "
                         "there are {}",
-                        calibration.canaries(), kFewCanaries)};
+                        FormatCount(calibration.canaries(), "canary", "canaries"), kFewCanaries)};
   }
   return {"sessions", State::kNote,
-          fmt::format("medians spread by {} between sessions ({} canaries)",
-                      FormatPercent(calibration.between_session_ratio()), calibration.canaries())};
+          fmt::format("medians spread by {} between sessions ({})",
+                      FormatPercent(calibration.between_session_ratio()),
+                      FormatCount(calibration.canaries(), "canary", "canaries"))};
 }
 
 }  // namespace

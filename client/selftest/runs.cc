@@ -16,6 +16,7 @@ using kbench::v1::Result;
 // Of verdicts on two that are the same; one of a short series is bad luck.
 constexpr double kFalseShare = 0.01;
 constexpr double kFoundShare = 0.95;
+constexpr std::size_t kFewPairs = 20;  // below, what is allowed would hide any fault
 constexpr double kCoveredShare = 0.90;
 
 State Holds(bool holds) { return holds ? State::kPass : State::kFail; }
@@ -44,12 +45,15 @@ Check Measured(const std::vector<PairRun>& same, const std::vector<PairRun>& slo
 Check SameTwice(const std::vector<PairRun>& same) {
   const int wrong = Count(same, "faster") + Count(same, "slower");
   const int allowed = std::max(1, static_cast<int>(kFalseShare * static_cast<double>(same.size())));
+  const bool few = same.size() < kFewPairs;
+  std::string text = fmt::format(
+      "{} of {} pairs of the same copy were called faster or slower (at most {}); "
+      "{} equivalent, {} inconclusive",
+      wrong, same.size(), allowed, Count(same, "equivalent"), Count(same, "inconclusive"));
+  if (few) text += fmt::format("; too few pairs to tell ({} at least)", kFewPairs);
   return {"same twice",
-          Holds(wrong <= allowed),
-          fmt::format("{} of {} pairs of the same copy were called faster or slower (at most {}); "
-                      "{} equivalent, {} inconclusive",
-                      wrong, same.size(), allowed, Count(same, "equivalent"),
-                      Count(same, "inconclusive")),
+          few && wrong <= allowed ? State::kNote : Holds(wrong <= allowed),
+          text,
           {{"pairs", static_cast<double>(same.size())}, {"false", wrong}}};
 }
 

@@ -25,6 +25,18 @@ std::string ModeOf(const Result& result) {
   return result.case_().mode().empty() ? "cold" : result.case_().mode();
 }
 
+// One of the settings the result was measured under; empty where it was not recorded.
+std::string SettingOf(const Result& result, const char* key) {
+  const auto& settings = result.environment().settings();
+  const auto found = settings.find(key);
+  return found == settings.end() ? "" : found->second;
+}
+
+// Those of a processor: beside a GPU they tell of the host, which does not do the work.
+std::string CpuSettingOf(const Result& result, const char* key) {
+  return result.environment().device_uuid().empty() ? SettingOf(result, key) : "";
+}
+
 std::string Shown(const std::string& value) { return value.empty() ? "none" : value; }
 
 std::string Join(const std::vector<std::string>& parts) {
@@ -103,6 +115,11 @@ void Fill(const stats::ClockedComparison& compared, double margin, BaselineCompa
   }
 }
 
+// What no force overrides: a mode measures another thing, and a dtype fixes the math mode.
+bool NeverComparable(const Result& a, const Result& b) {
+  return ModeOf(a) != ModeOf(b) || a.case_().dtype() != b.case_().dtype();
+}
+
 // Results of the same case that share no rounds (they ran in different groups) still compare as
 // sessions do.
 stats::ClockedComparison Compared(const Result& a, const Result& b, double margin,
@@ -131,6 +148,11 @@ std::vector<std::string> KeyDifferences(const Result& a, const Result& b) {
       {"mechanism", {a.mechanism(), b.mechanism()}},
       {"device", {one.device_name(), other.device_name()}},
       {"driver", {one.driver(), other.driver()}},
+      {"threads", {CpuSettingOf(a, "threads"), CpuSettingOf(b, "threads")}},
+      {"cpus", {CpuSettingOf(a, "cpus"), CpuSettingOf(b, "cpus")}},
+      {"power limit in watts",
+       {SettingOf(a, "power_limit_watts"), SettingOf(b, "power_limit_watts")}},
+      {"ecc", {SettingOf(a, "ecc"), SettingOf(b, "ecc")}},
   };
   std::vector<std::string> differences;
   for (const auto& [key, values] : keys) {
@@ -161,9 +183,13 @@ BaselineComparison CompareResults(const Result& a, const Result& b, const Compar
     against.push_back(fmt::format("{} is INVALID ({})", result->name(), Reasons(*result)));
   }
   if (!against.empty()) {
-    comparison.add_reasons(options.force ? "KEYS_DIFFER" : "NOT_COMPARABLE");
+    const bool refused = !options.force || NeverComparable(a, b);
+    comparison.add_reasons(refused ? "NOT_COMPARABLE" : "KEYS_DIFFER");
     Say(&comparison, Join(against));
-    if (!options.force) return comparison;
+    if (refused && options.force) {
+      Say(&comparison, "other modes and dtypes (math modes) are never compared, not by force");
+    }
+    if (refused) return comparison;
   }
   bool paired = false;
   const auto compared = Compared(a, b, margin, options.between_session_ratio, &paired);

@@ -15,6 +15,9 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double KnownIf(bool known, double value) { return known ? value : kUnknown; }
 
+// The fixtures of the self-test, which are hidden everywhere; a family that holds nothing else.
+bool IsFixture(const Result& result) { return result.implementation().rfind("selftest/", 0) == 0; }
+
 struct Family {
   const char* name;
   const char* help;
@@ -69,7 +72,7 @@ const Family kFamilies[] = {
 }  // namespace
 
 void ResultSeries::Record(const Result& result) {
-  if (!store::IsDefaultResult(result)) return;
+  if (!store::IsDefaultResult(result) || IsFixture(result)) return;
   const std::string mode = result.case_().mode().empty() ? "cold" : result.case_().mode();
   Entry entry;
   entry.labels = {{"kernel", result.case_().kernel()},

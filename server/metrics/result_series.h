@@ -19,7 +19,8 @@ class ResultSeries final : public prometheus::Collectable {
  public:
   explicit ResultSeries(std::size_t most) : most_(most) {}
 
-  // Ignores results that are not default ones (store::IsDefaultResult).
+  // Ignores results that are not default ones (store::IsDefaultResult) and those of hidden
+  // implementations, the fixtures of the self-test.
   void Record(const kbench::v1::Result& result);
   std::vector<prometheus::MetricFamily> Collect() const override;
 

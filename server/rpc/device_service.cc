@@ -1,5 +1,6 @@
 #include "server/rpc/device_service.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,9 +11,21 @@
 
 namespace kbench::server {
 
+namespace {
+
+// Hidden implementations are listed nowhere; selecting goes by the coordinator's own table.
+void LeaveOutHidden(kbench::v1::Device* device) {
+  auto* all = device->mutable_implementations();
+  all->erase(std::remove_if(all->begin(), all->end(), [](const auto& one) { return one.hidden(); }),
+             all->end());
+}
+
+}  // namespace
+
 grpc::Status DeviceService::ListDevices(grpc::ServerContext*, const kbench::v1::ListDevicesRequest*,
                                         kbench::v1::ListDevicesResponse* response) {
   for (kbench::v1::Device& device : coordinator_.Devices()) {
+    LeaveOutHidden(&device);
     *response->add_devices() = std::move(device);
   }
   response->set_server_version(KBENCH_VERSION);
@@ -27,6 +40,7 @@ grpc::Status DeviceService::GetDevice(grpc::ServerContext*,
   std::vector<std::string> known;
   for (kbench::v1::Device& candidate : coordinator_.Devices()) {
     if (candidate.name() == stable || (!stable.empty() && candidate.uuid() == stable)) {
+      LeaveOutHidden(&candidate);
       *device = std::move(candidate);
       return grpc::Status::OK;
     }

@@ -230,7 +230,7 @@ absl::Status CheckPolicy(const kbench::v1::MeasurementPolicy& policy) {
   const double target = policy.target_ratio();
   if (!(target == 0 || (target >= 0.0005 && target <= 0.5))) {
     return FieldError("spec.policy.target_ratio", "OUT_OF_RANGE",
-                      fmt::format("a target ratio is 0.0005 to 0.5 (0: 0.005), not {}", target));
+                      fmt::format("a target ratio is 0.0005 to 0.5, not {}", target));
   }
   const std::string& flush = policy.flush();
   if (!flush.empty() && flush != "clean" && flush != "dirty" && flush != "none") {
@@ -325,7 +325,7 @@ absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
 absl::Status CheckMargin(const std::string& field, double margin_ratio) {
   if (margin_ratio == 0 || (margin_ratio >= 0.001 && margin_ratio <= 0.5)) return absl::OkStatus();
   return FieldError(field, "OUT_OF_RANGE",
-                    fmt::format("a margin is 0.001 to 0.5 (0: 0.01), not {}", margin_ratio));
+                    fmt::format("a margin is 0.001 to 0.5, not {}", margin_ratio));
 }
 
 absl::Status CheckStateFilter(int state) {

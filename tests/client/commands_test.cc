@@ -83,6 +83,8 @@ TEST_F(CommandsTest, HelpIsShortAndPlain) {
     const Ran help = Run({command->name(), "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, HasSubstr(command->help()));
+    std::istringstream lines(help.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 90u) << line;
   }
   EXPECT_EQ(Run({}).code, 2);
   EXPECT_THAT(Run({"--version"}).out, StartsWith("kbench-client "));
@@ -100,6 +102,10 @@ TEST_F(CommandsTest, WrongUseIsOneLine) {
   ExpectUsage({"list", "--state", "runing"}, "nearest: running");
   ExpectUsage({"up", "--metrics-listen= "}, "--metrics-listen: is empty; give HOST:PORT");
   ExpectUsage({"watch"}, "JOB is required");
+  ExpectUsage({"submit", "matmul", "fp16", "64", "--margin", "-1%"},
+              "margin: '-1%' is not a margin");
+  ExpectUsage({"submit", "matmul", "fp16", "64", "--target", "-1%"},
+              "target: '-1%' is not a precision");
 }
 
 TEST_F(CommandsTest, NumbersOutsideTheirRangeNameIt) {
@@ -273,6 +279,8 @@ TEST_F(CommandsTest, DevicesShowTheirCalibrationWhenAsked) {
       R"(devices { name: "gpu0" state: "READY" model: "NVIDIA H200" calibration {
            passed: true event_floor_seconds: 1.28e-6 null_kernel_seconds: 3.3e-6
            quantum_seconds: 3.2e-8 flush_bytes: 100663296 read_bandwidth: 4.1e12
+           timer_tick_seconds: 3.2e-8 event_cost_seconds: 2.1e-6 flush_cold_ratio: 1.9
+           known_durations { expected_seconds: 5e-6 measured_seconds: 5.04e-6 allowed_seconds: 64e-9 }
            write_bandwidth: 4.2e12 copy_bandwidth: 4.3e12
            matmul_flops { key: "fp16" value: 8e14 } matmul_flops { key: "fp32" value: 5e13 }
            between_session_ratio: 0.0021 canaries: 9 } }
@@ -283,6 +291,11 @@ TEST_F(CommandsTest, DevicesShowTheirCalibrationWhenAsked) {
               AllOf(HasSubstr("gpu0:\n  calibration passed\n  an empty measurement reads 1.28"),
                     HasSubstr("a flush touches 96.0 MiB twice\n"), HasSubstr("memory: reads 4.1"),
                     HasSubstr("matmul: fp16 800"),
+                    HasSubstr("the device's own timer ticks every 32.00 ns\n"),
+                    HasSubstr("a kernel of 5.000 us was measured as 5.040 us (may differ by 64.00 "
+                              "ns)\n"),
+                    HasSubstr("a pair of events adds 2.100 us to a real kernel\n"),
+                    HasSubstr("after a flush a read takes 1.90 times as long\n"),
                     HasSubstr("medians move by 0.21% between sessions (9 canaries)\n"),
                     HasSubstr("gpu1: not calibrated yet\n")));
   EXPECT_THAT(Run({"devices", "-o", "json"}).out, HasSubstr("\"between_session_ratio\":0.0021"));

@@ -101,6 +101,10 @@ TEST_F(CompareTest, ARefusalSaysWhy) {
   EXPECT_EQ(err_.str(),
             "kbench-client: not comparable: driver 1 against 2; --force compares all the same\n");
   EXPECT_THAT(out_.str(), HasSubstr("Not compared."));
+  fake_.results.results[1].mutable_case_()->set_mode("hot");
+  EXPECT_EQ(Run({"old-0-0", "old-0-1"}), 2);
+  EXPECT_EQ(err_.str(), "kbench-client: not comparable: driver 1 against 2\n")
+      << "no force helps where modes differ";
 }
 
 TEST_F(CompareTest, WithoutATimeThereIsABadOutcome) {
@@ -115,15 +119,22 @@ TEST_F(CompareTest, AnUnknownResultIsNamed) {
 
 TEST_F(CompareTest, WrongUseIsOneLine) {
   const std::pair<std::vector<std::string>, const char*> kWrong[] = {
-      {{"one"}, "takes two results, or KERNEL DTYPE SIZE, not 1 words"},
+      {{"one"}, "takes two results, or KERNEL DTYPE SIZE, not 1 word"},
       {{"a", "b", "c", "d"}, "not 4 words"},
       {{"a", "b", "--impl", "x"}, "--impl goes with KERNEL DTYPE SIZE"},
+      {{"a-0-0", "b-0-0", "--mode", "hot"}, "--mode goes with KERNEL DTYPE SIZE"},
+      {{"a-0-0", "b-0-0", "--device", "x"}, "--device goes with KERNEL DTYPE SIZE"},
+      {{"a-0-0", "b-0-0", "--quick"}, "--quick goes with KERNEL DTYPE SIZE"},
+      {{"a-0-0", "results/a-0-0"}, "a-0-0 is the same result twice"},
+      {{"sum", "fp32"}, "or KERNEL DTYPE SIZE; sum is no name of a result"},
+      {{"a-0-0", "jobs/b"}, "jobs/b is no name of a result"},
+      {{"sum", "fp32", "1", "--impl", "x,x"}, "--impl: x is the same implementation twice"},
       {{"a", "b", "--with-history"}, "--with-history goes with KERNEL DTYPE SIZE"},
       {{"sum", "fp32", "1", "--impl", "x"}, "takes two implementations, --impl X,Y, or one"},
       {{"sum", "fp32", "1"}, "with --with-history, not 0"},
       {{"sum", "fp32", "1", "--impl", "x,y", "--with-history"}, "takes one implementation"},
-      {{"a", "b", "--fail-on", "slow"}, "'slow' is not WORD:RATIO"},
-      {{"a", "b", "--margin", "big"}, "margin: 'big' is not a margin"},
+      {{"a-0-0", "b-0-0", "--fail-on", "slow"}, "'slow' is not WORD:RATIO"},
+      {{"a-0-0", "b-0-0", "--margin", "big"}, "margin: 'big' is not a margin"},
       {{"a", "b", "-o", "yaml"}, "yaml"},
   };
   for (const auto& [arguments, says] : kWrong) {
@@ -153,6 +164,28 @@ TEST_F(CompareTest, AWordForSeveralIsNotCompared) {
   EXPECT_EQ(Run({"matmul", "fp16", "4096", "--impl", "cuda,cublas"}), 1);
   EXPECT_THAT(err_.str(), HasSubstr("cuda is not one implementation here; name it whole"));
   EXPECT_THAT(out_.str(), IsEmpty());
+}
+
+TEST_F(CompareTest, AWordForSeveralIsRefusedBeforeAnythingRuns) {
+  fake_.devices.devices = Parse<kbench::v1::ListDevicesResponse>(R"(
+    devices { name: "gpu0" kind: "cuda"
+      implementations { name: "cublas" family: "cublas" kernel: "matmul" dtypes: "fp16" }
+      implementations { name: "cuda/a" family: "cuda" kernel: "matmul" dtypes: "fp16" }
+      implementations { name: "cuda/b" family: "cuda" kernel: "matmul" dtypes: "fp32" } }
+    devices { name: "cpu" kind: "cpu"
+      implementations { name: "cpu/naive" family: "cpu" kernel: "matmul" dtypes: "fp16" }
+      implementations { name: "cpu/onednn" family: "cpu" kernel: "matmul" dtypes: "fp16" } })");
+  const auto refused = [&](const std::string& words, const std::string& says) {
+    EXPECT_EQ(Run({"matmul", "fp16", "4096", "--impl", words}), 2);
+    EXPECT_THAT(err_.str(), HasSubstr(says));
+    EXPECT_TRUE(fake_.jobs.submitted.empty()) << words;
+  };
+  refused("cpu,cpu/onednn",
+          "cpu stands for 2 implementations of matmul fp16; name one of cpu/naive, cpu/onednn");
+  refused("all,cublas", "all stands for 4 implementations");
+  refused("cuda,cuda/a", "cuda and cuda/a are the same implementation twice: cuda/a");
+  EXPECT_EQ(Run({"matmul", "fp16", "4096", "--impl", "cuda,cublas"}), 0) << "one of fp16";
+  EXPECT_EQ(fake_.jobs.submitted.size(), 1u);
 }
 
 TEST_F(CompareTest, NowAgainstHistory) {

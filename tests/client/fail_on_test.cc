@@ -22,20 +22,21 @@ TEST(ParseFailOn, WordAndRatio) {
   ASSERT_TRUE(faster.ok());
   EXPECT_FALSE(faster->slower);
   EXPECT_DOUBLE_EQ(faster->margin, 0.5);
-  EXPECT_DOUBLE_EQ(ParseFailOn("slower:0")->margin, 0);
+  EXPECT_DOUBLE_EQ(ParseFailOn("slower:100%")->margin, 1);
 }
 
 TEST(ParseFailOn, WhatIsWrongIsOneLineWithTheGrammar) {
   for (const char* text : {"", "slower", "slower:", "slow:3%", "slower:-1%", "slower:nan",
-                           "slower:3%%", "3%", "slower=3%", "slower:1e9"}) {
+                           "slower:3%%", "3%", "slower=3%", "slower:1e9", "slower:3", "slower:1",
+                           "slower:0%", "slower:0", "slower:101%"}) {
     const auto parsed = ParseFailOn(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_EQ(ExitCodeOf(parsed.status()), 2);
     ASSERT_EQ(ErrorLines(parsed.status()).size(), 1u);
     EXPECT_EQ(ErrorLines(parsed.status())[0],
               "fail-on: '" + std::string(text) +
-                  "' is not WORD:RATIO; WORD is slower or faster, RATIO is 0 to 100, as in "
-                  "slower:3%");
+                  "' is not WORD:RATIO; WORD is slower or faster, RATIO is above 0% and at most "
+                  "100%, as in slower:3% or slower:0.03");
   }
 }
 
@@ -61,7 +62,8 @@ TEST(FailOnCode, OnlyAWholeIntervalFails) {
     comparison.set_high(row.high);
     EXPECT_EQ(FailOnCode({true, 0.03}, comparison), row.slower) << row.what;
     EXPECT_EQ(FailOnCode({false, 0.03}, comparison), row.faster) << row.what;
-    for (const char* reason : {"NOT_COMPARABLE", "NO_NUMBER", "MANY_COMPARISONS", "SUSPECT"}) {
+    for (const char* reason :
+         {"NOT_COMPARABLE", "NO_NUMBER", "MANY_COMPARISONS", "SUSPECT", "KEYS_DIFFER"}) {
       auto doubtful = comparison;
       doubtful.add_reasons(reason);
       EXPECT_EQ(FailOnCode({true, 0.03}, doubtful), 8) << reason;
@@ -106,6 +108,16 @@ TEST(JudgeJob, NumbersThatMayNotBeTrustedDecideNothing) {
   job.mutable_cases(0)->mutable_results(0)->set_verdict(kbench::v1::VERDICT_SUSPECT);
   EXPECT_EQ(JudgeJob({true, 0.03}, job).code, 8);
   EXPECT_THAT(JudgeJob({true, 0.03}, job).sentence, HasSubstr("but not both numbers are VALID"));
+}
+
+TEST(JudgeJob, ARowWithoutAComparisonIsInconclusiveAndNamed) {
+  const std::string even = "results {" + OkRow("even", Against(0.99, 1.01)) + "}";
+  const std::string lone = "results {" + OkRow("lone") + "}";
+  const auto verdict = JudgeJob({true, 0.03}, JobWith(kBaseline + even + lone));
+  EXPECT_EQ(verdict.code, 8);
+  EXPECT_THAT(verdict.sentence, HasSubstr("lone has a time but was compared with no baseline"));
+  const std::string slow = "results {" + OkRow("slow", Against(0.50, 0.52)) + "}";
+  EXPECT_EQ(JudgeJob({true, 0.03}, JobWith(kBaseline + lone + slow)).code, 3);
 }
 
 TEST(JudgeJob, NothingComparedIsInconclusive) {

@@ -85,6 +85,10 @@ TEST(CompareResults, OneCaseInGroupsComparesAsSessions) {
   EXPECT_GT(comparison.low(), 0);
 }
 
+void Set(Result& result, const char* key, const char* value) {
+  (*result.mutable_environment()->mutable_settings())[key] = value;
+}
+
 struct KeyRow {
   const char* difference;
   void (*change)(Result&);
@@ -99,6 +103,11 @@ const KeyRow kKeys[] = {
      [](Result& r) { r.set_mechanism("steady-clock"); }},
     {"device H200 against L4", [](Result& r) { r.mutable_environment()->set_device_name("L4"); }},
     {"driver 580.1 against none", [](Result& r) { r.mutable_environment()->clear_driver(); }},
+    {"threads none against 4", [](Result& r) { Set(r, "threads", "4"); }},
+    {"cpus none against 0-3", [](Result& r) { Set(r, "cpus", "0-3"); }},
+    {"power limit in watts none against 500",
+     [](Result& r) { Set(r, "power_limit_watts", "500"); }},
+    {"ecc none against off", [](Result& r) { Set(r, "ecc", "off"); }},
 };
 
 TEST(CompareResults, EachKeyThatDiffersIsNamed) {
@@ -113,10 +122,32 @@ TEST(CompareResults, EachKeyThatDiffersIsNamed) {
     EXPECT_EQ(refused.verdict(), "inconclusive");
 
     const auto forced = CompareResults(a, b, {.force = true});
+    const std::string key(row.difference, 4);
+    if (key == "mode" || key == "dtyp") {
+      EXPECT_THAT(forced.reasons(), ElementsAre("NOT_COMPARABLE"));
+      EXPECT_THAT(forced.message(), HasSubstr("are never compared, not by force"));
+      EXPECT_EQ(forced.speedup(), 0);
+      continue;
+    }
     EXPECT_THAT(forced.reasons(), ElementsAre("KEYS_DIFFER"));
     EXPECT_EQ(forced.message(), row.difference);
     EXPECT_NEAR(forced.speedup(), 2, 0.01);
   }
+}
+
+TEST(CompareResults, TheHostsCpusAreNoKeyOfAGpu) {
+  Result a = Measured("a", "one", 1e-3);
+  a.mutable_environment()->set_device_uuid("GPU-1");
+  Set(a, "cpus", "0-3");
+  Set(a, "threads", "4");
+  Result b = Measured("b", "two", 1e-3);
+  b.mutable_environment()->set_device_uuid("GPU-1");
+  Set(b, "cpus", "4-11");
+  Set(b, "threads", "8");
+  EXPECT_THAT(KeyDifferences(a, b), IsEmpty());
+  Set(a, "power_limit_watts", "700");
+  Set(b, "power_limit_watts", "500");
+  EXPECT_THAT(KeyDifferences(a, b), ElementsAre("power limit in watts 700 against 500"));
 }
 
 TEST(CompareResults, WhatMayBeLeftOutIsItsDefault) {

@@ -143,6 +143,7 @@ TEST(Metrics, OnlyDefaultResultsFeedThem) {
   kbench::v1::Result wrong = MakeResult("cublas", 0.5);
   wrong.set_outcome(kbench::v1::OUTCOME_WRONG_RESULT);
   metrics.RecordResult(wrong);
+  metrics.RecordResult(MakeResult("selftest/a", 0.5));
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("} 0.5")));
   kbench::v1::Result explicit_default = MakeResult("cublas", 0.25);
   explicit_default.mutable_policy()->set_target_ratio(0.005);

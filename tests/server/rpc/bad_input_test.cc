@@ -84,7 +84,7 @@ const BadRequest kBadRequests[] = {
      [](auto& r) { r.mutable_spec()->mutable_policy()->set_if_busy(std::string(300, 'w')); },
      kInvalid, "TOO_LONG", "spec.policy.if_busy", "300 bytes, at most 256"},
     {"margin", [](auto& r) { r.mutable_spec()->mutable_policy()->set_margin_ratio(0.0001); },
-     kInvalid, "OUT_OF_RANGE", "spec.policy.margin_ratio", "0.001 to 0.5 (0: 0.01), not 0.0001"},
+     kInvalid, "OUT_OF_RANGE", "spec.policy.margin_ratio", "0.001 to 0.5, not 0.0001"},
     {"NaN margin",
      [](auto& r) {
        r.mutable_spec()->mutable_policy()->set_margin_ratio(

@@ -26,6 +26,29 @@ void WaitForDeviceState(TestServer& server, const std::string& state) {
   ADD_FAILURE() << "the device did not become " << state;
 }
 
+TEST(Devices, HiddenImplementationsAreListedNowhere) {
+  TestServer server;
+  Device device = FakeDevice("cpu", "cpu");
+  const int shown = device.implementations_size();
+  auto* hidden = device.add_implementations();
+  hidden->set_name("selftest/a");
+  hidden->set_family("selftest");
+  hidden->set_kernel("copy");
+  hidden->add_dtypes("fp32");
+  hidden->set_hidden(true);
+  FakeWorker worker(server, "w", device);
+  ASSERT_TRUE(worker.Welcome());
+  const std::vector<Device> devices = Devices(server);
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].implementations_size(), shown);
+  grpc::ClientContext context;
+  kbench::v1::GetDeviceRequest request;
+  request.set_name("devices/cpu");
+  Device one;
+  ASSERT_TRUE(server.devices().GetDevice(&context, request, &one).ok());
+  EXPECT_EQ(one.implementations_size(), shown);
+}
+
 TEST(Workers, ADeviceThatCalibratesOrFailedGetsNothingAndItsCalibrationIsListed) {
   TestServer server;
   Device device = FakeDevice("cpu", "cpu");
