@@ -99,8 +99,17 @@ bool CaseDriver::RunRound(int round, const std::vector<Cell*>& active) {
     const auto found =
         std::find(active.begin(), active.end(), cells_[static_cast<std::size_t>(index)].get());
     if (found == active.end()) continue;
-    if (Stopped()) return false;
-    Visit(**found, round, position++, samples[static_cast<std::size_t>(found - active.begin())]);
+    Cell& cell = **found;
+    const int count = samples[static_cast<std::size_t>(found - active.begin())];
+    // A visit that is thrown away is repeated at once: the cells stay paired round by round.
+    const std::size_t kept = cell.record.rounds.size();
+    do {
+      if (Stopped()) return false;
+      const double begin = Elapsed();
+      Visit(cell, round, position, count);
+      if (Usable() < Elapsed() - begin) break;
+    } while (cell.state == Cell::State::kResident && cell.record.rounds.size() == kept);
+    ++position;
   }
   return true;
 }

@@ -27,6 +27,8 @@ bool Compare(const std::string& baseline_name, const CellRecord& baseline, const
   if (ratio.low > 0) {
     comparison->set_low(1 / ratio.high);
     comparison->set_high(1 / ratio.low);
+  } else {
+    comparison->add_reasons("FEW_ROUNDS");
   }
   comparison->set_verdict(stats::VerdictName(compared.seconds.verdict));
   comparison->set_margin_ratio(margin);

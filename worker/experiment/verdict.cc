@@ -123,7 +123,7 @@ class Judging {
       Inform("RESOLUTION_LIMITED");
     } else if (input_.stop != StopState::kConverged) {
       Suspect("NOT_CONVERGED",
-              Format("the interval is still +-%.1f %% after %.0f rounds, the target was +-%.1f %%",
+              Format("the interval is still +-%.3g %% after %.0f rounds, the target was +-%.3g %%",
                      100 * IntervalRatio(medians), rounds, 100 * input_.target_ratio));
     }
   }

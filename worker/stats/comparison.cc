@@ -124,7 +124,8 @@ Interval Widened(const Interval& interval, double between_session_ratio, double 
 
 double BetweenSessionRatio(double measured, int canaries) {
   const bool known = canaries >= kMinCanaries && std::isfinite(measured) && measured >= 0;
-  return known ? measured : kBetweenSessionPrior;
+  if (!known) return kBetweenSessionPrior;
+  return canaries < kManyCanaries ? std::max(measured, kBetweenSessionPrior) : measured;
 }
 
 }  // namespace kbench::stats

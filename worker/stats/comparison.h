@@ -63,6 +63,9 @@ Interval Widened(const Interval& interval, double between_session_ratio, double 
 // What stands in for a device's own figure until it rests on kMinCanaries sessions.
 inline constexpr double kBetweenSessionPrior = 0.003;
 inline constexpr int kMinCanaries = 5;
+// The first sessions lie within minutes: until there are so many, over hours, the prior is the
+// least.
+inline constexpr int kManyCanaries = 20;
 // `measured`: relative standard deviation of a cell's median between `canaries` sessions; 0 is a
 // measurement too (the sessions move no more than the rounds within one). Always finite.
 double BetweenSessionRatio(double measured, int canaries);

@@ -170,8 +170,10 @@ TEST(Widened, InQuadrature) {
 
 TEST(BetweenSessionRatio, PriorUntilFiveCanaries) {
   EXPECT_EQ(BetweenSessionRatio(0.001, 4), 0.003);
-  EXPECT_EQ(BetweenSessionRatio(0.001, 5), 0.001);
-  EXPECT_EQ(BetweenSessionRatio(0, 5), 0) << "sessions that do not move are measured too";
+  EXPECT_EQ(BetweenSessionRatio(0.001, 5), 0.003) << "minutes do not show what hours do";
+  EXPECT_EQ(BetweenSessionRatio(0.004, 5), 0.004);
+  EXPECT_EQ(BetweenSessionRatio(0.001, 20), 0.001);
+  EXPECT_EQ(BetweenSessionRatio(0, 20), 0) << "sessions that do not move are measured too";
   EXPECT_EQ(BetweenSessionRatio(0, 0), 0.003);
   for (const double senseless : {std::nan(""), HUGE_VAL, -0.001}) {
     EXPECT_EQ(BetweenSessionRatio(senseless, 50), 0.003);
