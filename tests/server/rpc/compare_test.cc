@@ -120,12 +120,12 @@ TEST_F(CompareTest, ACanaryOfLaterCountsFromTheNextHeartbeatOn) {
   const std::string two = Measure({1e-3, 1e-3});
   kbench::v1::Heartbeat heartbeat;
   heartbeat.mutable_calibration()->set_between_session_ratio(0.001);
-  heartbeat.mutable_calibration()->set_canaries(10);
+  heartbeat.mutable_calibration()->set_canaries(20);
   worker_.Beat(heartbeat);
-  for (int i = 0; i < 500 && CanariesOfDevice() != 10; ++i) {
+  for (int i = 0; i < 500 && CanariesOfDevice() != 20; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  EXPECT_EQ(CanariesOfDevice(), 10);
+  EXPECT_EQ(CanariesOfDevice(), 20);
   const auto response = Compare(Pair(one + "-0-0", two + "-0-0"));
   ASSERT_TRUE(response.ok()) << response.status();
   EXPECT_EQ(response->comparisons(0).verdict(), "slower");
