@@ -100,12 +100,13 @@ def test_times(shared):
         assert ran.code in (0, 4), ran
         # The kernels themselves take longer where the worker saw others run.
         others = max(r.get("telemetry", {}).get("load", 0) for r in ran.results)
-        whole.append(ran.seconds / (1 + others))
-        if whole[-1] < 4:
+        whole.append((ran.seconds, others))
+        if ran.seconds < 4 * (1 + others):
             break
-    print(f"\nfirst event after {min(first) * 1e3:.0f} ms (best of {len(first)}), matmul fp32 512 --quick after {min(whole):.2f} s")
+    print(f"\nfirst event after {min(first) * 1e3:.0f} ms (best of {len(first)}), matmul fp32 512 --quick after "
+          f"{whole[-1][0]:.2f} s beside {whole[-1][1]:.1f} others")
     assert min(first) < 0.1
-    assert min(whole) < 4
+    assert whole[-1][0] < 4 * (1 + whole[-1][1]), whole
 
 
 def test_formats_agree(shared):

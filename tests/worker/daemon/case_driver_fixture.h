@@ -120,7 +120,7 @@ class CaseDriverTest : public testing::Test {
     context.scratch_dir = scratch_;
     context.calibration = calibration_;
     context.clock = &clock_;
-    context.busy_wait_seconds = 0.3;
+    context.busy_wait_seconds = busy_wait_seconds_;
     context.busy_window_seconds = 0.02;
     clock_.first_ = -1;
     CaseDriver driver(context, assign_, &cancel_,
@@ -146,6 +146,7 @@ class CaseDriverTest : public testing::Test {
   std::vector<v1::Progress> progress_;
   AttemptOutcome outcome_;
   WatchedClock clock_;
+  double busy_wait_seconds_ = 0.3;
   double run_seconds_ = 0;  // from the first to the last look at the clock
 };
 

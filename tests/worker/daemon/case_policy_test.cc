@@ -71,6 +71,7 @@ TEST_F(CaseDriverTest, AnUnexplainedClockIsMeasuredTwice) {
 TEST_F(CaseDriverTest, ABusyDeviceIsWaitedForAndTheWaitIsNoneOfTheBudget) {
   Implementations({"fake/fast"});
   monitor_.busy_looks_ = 4;
+  busy_wait_seconds_ = 60;
   auto results = Run();
   EXPECT_EQ(results["fake/fast"].verdict(), v1::VERDICT_VALID) << results["fake/fast"].message();
   ASSERT_FALSE(progress_.empty());
@@ -90,9 +91,9 @@ TEST_F(CaseDriverTest, ADeviceThatStaysBusyIsTriedAgainOrFailsAtOnce) {
   EXPECT_EQ(results["fake/half"].reason(), "FOREIGN_BUSY");
   EXPECT_THAT(results["fake/half"].message(), HasSubstr("process 321 (python, user ann)"));
   assign_.mutable_policy()->set_if_busy("fail");
-  const double begin = SystemClock().SteadySeconds();
+  busy_wait_seconds_ = 60;
   results = Run();
-  EXPECT_LT(SystemClock().SteadySeconds() - begin, 0.25) << "at once";
+  EXPECT_LT(run_seconds_, 10) << "at once";
   EXPECT_EQ(outcome_.result.infra_error(), "") << "an answer, not to be tried again";
   EXPECT_EQ(results["fake/fast"].reason(), "FOREIGN_BUSY");
   assign_.mutable_policy()->set_if_busy("run");
