@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/host_instance.h"
 #include "kernels/cpu/implementations.h"
+#include "kernels/selftest_line.h"
 
 namespace kbench {
 namespace {
@@ -42,31 +43,20 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
   });
 }
 
-template <int repetitions>
-Implementation Line(const char* name, const char* summary) {
-  Implementation implementation;
-  implementation.name = name;
-  implementation.family = "selftest";
-  implementation.kernel = "copy";
-  implementation.summary = summary;
-  implementation.dtypes = {DType::kFp64, DType::kFp32, DType::kFp16, DType::kBf16, DType::kInt8};
-  implementation.hidden = true;
-  implementation.create = Create<repetitions>;
-  return implementation;
-}
-
 }  // namespace
 
 Implementation CpuSelftestA() {
-  return Line<kRepetitions>("selftest/a", "a copy with much work inside, for the self-test");
+  return SelftestLine("selftest/a", "a copy with much work inside, for the self-test",
+                      Create<kRepetitions>);
 }
 
 Implementation CpuSelftestB() {
-  return Line<kRepetitions>("selftest/b", "the same work as selftest/a under another name");
+  return SelftestLine("selftest/b", "the same work as selftest/a under another name",
+                      Create<kRepetitions>);
 }
 
 Implementation CpuSelftestSlower() {
-  return Line<kMoreRepetitions>("selftest/slower", "2 % more work than selftest/a");
+  return SelftestLine("selftest/slower", "2 % more work than selftest/a", Create<kMoreRepetitions>);
 }
 
 }  // namespace kbench

@@ -7,6 +7,7 @@
 // asked for by name.
 #include "kernels/cuda/device_instance.h"
 #include "kernels/cuda/implementations.h"
+#include "kernels/selftest_line.h"
 
 namespace kbench {
 namespace cuda {
@@ -64,32 +65,22 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
   return CreateWith<unsigned char>(operands, bytes, rounds);
 }
 
-template <int rounds>
-Implementation Line(const char* name, const char* summary) {
-  Implementation implementation;
-  implementation.name = name;
-  implementation.family = "selftest";
-  implementation.kernel = "copy";
-  implementation.summary = summary;
-  implementation.dtypes = {DType::kFp64, DType::kFp32, DType::kFp16, DType::kBf16, DType::kInt8};
-  implementation.hidden = true;
-  implementation.create = Create<rounds>;
-  return implementation;
-}
-
 }  // namespace
 }  // namespace cuda
 
 Implementation CudaSelftestA() {
-  return cuda::Line<cuda::kRounds>("selftest/a", "a copy with much work inside, for the self-test");
+  return SelftestLine("selftest/a", "a copy with much work inside, for the self-test",
+                      cuda::Create<cuda::kRounds>);
 }
 
 Implementation CudaSelftestB() {
-  return cuda::Line<cuda::kRounds>("selftest/b", "the same work as selftest/a under another name");
+  return SelftestLine("selftest/b", "the same work as selftest/a under another name",
+                      cuda::Create<cuda::kRounds>);
 }
 
 Implementation CudaSelftestSlower() {
-  return cuda::Line<cuda::kMoreRounds>("selftest/slower", "2 % more work than selftest/a");
+  return SelftestLine("selftest/slower", "2 % more work than selftest/a",
+                      cuda::Create<cuda::kMoreRounds>);
 }
 
 }  // namespace kbench

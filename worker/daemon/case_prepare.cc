@@ -8,6 +8,7 @@
 #include "kernels/catalog/catalog.h"
 #include "worker/daemon/case_driver.h"
 #include "worker/device/cpu_device.h"
+#include "worker/engine/kbench_engine.h"
 #include "worker/experiment/budget.h"
 
 namespace kbench {
@@ -15,9 +16,9 @@ namespace {
 
 // Above this the first call and the check have warmed everything there is to warm.
 constexpr double kNoWarmUpSeconds = 0.3;
-// The engine gives up holding a GPU's queue after two seconds (worker/engine/cuda_timeline.h) and
+// The engine gives up holding a GPU's queue after so long (worker/engine/kbench_engine.h) and
 // says that the launch waits for the device: it must have the time to say so.
-constexpr double kEngineGuardSeconds = 2;
+constexpr double kEngineGuardSeconds = KB_BLOCKER_SECONDS;
 // Host memory left to everybody else.
 constexpr double kHostMemoryShare = 0.85;
 

@@ -109,7 +109,6 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
 
 int BurstRunner::BlockSize(const BurstSpec& spec, int done, double remaining_seconds) const {
   int samples = std::min(spec.samples - done, most_queued_);
-  if (spec.most_queued > 0) samples = std::min(samples, spec.most_queued);
   if (pace_seconds_ <= 0) return 1;  // the first block finds the pace
   const double fits = std::min(kMaxBlockSeconds, remaining_seconds) / pace_seconds_;
   if (fits < samples) samples = std::max(1, static_cast<int>(fits));

@@ -34,7 +34,6 @@ struct BurstSpec {
   // One launch before the first sample that is not timed: whoever measured before us has left the
   // caches cold. Left out where a launch is long enough to warm them itself.
   bool warm_launch = false;
-  int most_queued = 0;  // samples in one block, where the queue takes fewer of these; 0: its depth
 };
 
 struct BurstOutcome {

@@ -24,7 +24,7 @@ namespace kbench::engine {
 
 class CudaTimeline final : public Timeline {
  public:
-  static constexpr double kBlockerSeconds = 2;  // the deadlock guard
+  static constexpr double kBlockerSeconds = KB_BLOCKER_SECONDS;  // the deadlock guard
 
   CudaTimeline() = default;
   ~CudaTimeline() override;

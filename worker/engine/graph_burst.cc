@@ -10,9 +10,6 @@ namespace kbench::engine {
 namespace {
 
 constexpr int kPilotSamples = 5;
-// A graph takes room in the driver's queue in proportion to its nodes; behind a blocker a full
-// queue would wait for ever.
-constexpr int kMostQueuedLaunches = 2048;
 // One turn through the sets that takes this long by the host's clock is long enough for a replay.
 constexpr double kLongTurn = 0.02;
 
@@ -82,7 +79,6 @@ EngineError GraphBurst::Capture(int launches, const LaunchCall& call) {
 EngineError GraphBurst::Replays(const BurstSpec& spec, void* stream, BurstOutcome* out) {
   BurstSpec replays = spec;
   replays.flush = FlushKind::kNone;
-  replays.most_queued = std::max(1, kMostQueuedLaunches / std::max(sets_, launches_));
   replay_error_ = {};
   const EngineError error = bursts_.Run(replays, {LaunchReplay, this, stream}, out);
   return replay_error_ ? replay_error_ : error;

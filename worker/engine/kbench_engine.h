@@ -72,6 +72,9 @@ typedef struct {
   double clock_hertz;
 } kb_burst_record;
 
+/* A launch that waits for the device ends its burst after so long (CUDA). */
+#define KB_BLOCKER_SECONDS 2.0
+
 #define KB_FLAG_HOST_STALL 1u
 #define KB_FLAG_MIGRATED 2u
 #define KB_FLAG_BLOCKER_TIMEOUT 4u

@@ -72,15 +72,6 @@ TEST_F(GraphBurstTest, ReplaysLieBehindTheBlockerBetweenMarksWithoutAFlush) {
                           "start1", "replay", "stop1", "note", "release", "sync", "look", "end"));
 }
 
-TEST_F(GraphBurstTest, LargeGraphsAreQueuedInFewerAtATime) {
-  timeline_.sample_seconds = 3e-6;  // launches of 1 us: 1002 make a millisecond
-  ASSERT_FALSE(Run({1, 0, FlushKind::kClean}));
-  ASSERT_EQ(graph_.launches(), 1002);
-  timeline_.calls.clear();
-  ASSERT_FALSE(Run({8, 0, FlushKind::kClean}));
-  EXPECT_EQ(std::count(timeline_.calls.begin(), timeline_.calls.end(), "block"), 4);
-}
-
 TEST_F(GraphBurstTest, ALongTurnNeedsNoPilot) {
   timeline_.tick = 0.05;  // between two readings
   timeline_.sample_seconds = 0.06;
