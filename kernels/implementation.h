@@ -30,10 +30,12 @@ struct OperandPointers {
   void* output = nullptr;
 };
 
-// The device an instance runs on.
+// The device an instance runs on, and how it is to run.
 struct DeviceContext {
   int threads = 1;         // CPU: how many threads a kernel may use
   void* stream = nullptr;  // CUDA: the cudaStream_t all launches go to
+  // One of what Implementation::candidates offered for this problem; empty: its first.
+  std::string candidate;
 };
 
 // A prepared implementation: everything that may be done once (handles, plans, workspaces, packing
@@ -58,11 +60,18 @@ struct Implementation {
   // Why the machine at hand has no such dtype, or nothing: what it lacks is not offered. May be
   // null.
   std::optional<std::string> (*dtype_missing)(DType) = nullptr;
-  bool default_choice = false;  // runs without --impl: a library, or the best variant of its family
-  bool hidden = false;          // runs only when it is asked for by name, and is listed nowhere
+  // Runs without --impl where no other default_choice of its family, kernel and dtype stands on a
+  // higher rung: a library, or the best variant that this machine has.
+  bool default_choice = false;
+  int rung = 0;         // place on the ladder of its family: the plainest is 0
+  bool hidden = false;  // runs only when it is asked for by name, and is listed nowhere
   // Why this problem cannot be run, or nothing. Called before anything is allocated. May be null:
   // everything in `dtypes` is supported.
   std::optional<std::string> (*unsupported)(const Problem&) = nullptr;
+  // Configurations worth timing for this problem ("128x256x64,stages=4"), the best guess first;
+  // null: nothing to tune. Called before anything is allocated; what one of them cannot take is
+  // left out or refused by create as kUnsupported, which only loses that candidate.
+  std::vector<std::string> (*candidates)(const Problem&) = nullptr;
   Expected<std::unique_ptr<Instance>, ImplementationError> (*create)(
       const Problem&, const OperandPointers&, const DeviceContext&) = nullptr;
 };

@@ -55,18 +55,62 @@ dim3 GridOf(std::int64_t wanted) {
   return dim3(static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, kMost)));
 }
 
+const DeviceTraits& CurrentDevice() {
+  static const DeviceTraits traits = [] {
+    DeviceTraits found;
+    int device = 0, major = 0, minor = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess) {
+      cudaGetLastError();
+      return found;
+    }
+    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    cudaDeviceGetAttribute(&found.multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    cudaDeviceGetAttribute(&found.shared_bytes_optin, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                           device);
+    cudaDeviceGetAttribute(&found.l2_bytes, cudaDevAttrL2CacheSize, device);
+    found.compute_capability = 10 * major + minor;
+    return found;
+  }();
+  return traits;
+}
+
+std::optional<std::string> NeedsCapability(int at_least, bool exactly) {
+  const int have = CurrentDevice().compute_capability;
+  if (have == 0 || (exactly ? have == at_least : have >= at_least)) return std::nullopt;
+  const auto text = [](int capability) {
+    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+  };
+  return "needs compute capability " + text(at_least) + (exactly ? "" : " or higher") +
+         "; this GPU has " + text(have);
+}
+
 std::optional<ImplementationError> LoadKernel(const void* kernel, const Geometry& geometry,
                                               ConfigurationMap& configuration) {
+  const std::size_t dynamic = geometry.dynamic_shared_bytes;
   cudaFuncAttributes attributes{};
-  if (const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel); error != cudaSuccess) {
-    return DeviceError("loading the kernel", error);
+  cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+  if (error == cudaSuccess && dynamic > 0) {
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(dynamic));
   }
+  if (error == cudaSuccess && geometry.cluster > 8) {
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  }
+  int resident = 0;
+  const auto threads = static_cast<int>(geometry.block.x * geometry.block.y * geometry.block.z);
+  if (error == cudaSuccess) {
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, dynamic);
+  }
+  if (error != cudaSuccess) return DeviceError("loading the kernel", error);
   configuration["grid"] = Text(geometry.grid);
   configuration["block"] = Text(geometry.block);
+  if (geometry.cluster > 1) configuration["cluster"] = std::to_string(geometry.cluster);
   configuration["registers"] = std::to_string(attributes.numRegs);
-  configuration["shared_bytes"] =
-      std::to_string(attributes.sharedSizeBytes + geometry.dynamic_shared_bytes);
+  configuration["static_shared_bytes"] = std::to_string(attributes.sharedSizeBytes);
+  configuration["dynamic_shared_bytes"] = std::to_string(dynamic);
   configuration["local_bytes"] = std::to_string(attributes.localSizeBytes);
+  configuration["blocks_per_multiprocessor"] = std::to_string(resident);
   return std::nullopt;
 }
 

@@ -58,11 +58,25 @@ class DeviceInstance : public Instance {
   ConfigurationMap configuration_;
 };
 
+// What the current device is. Known without a context; zeros where there is no device.
+struct DeviceTraits {
+  int compute_capability = 0;  // 89, 90 ...
+  int multiprocessors = 0;
+  int shared_bytes_optin = 0;  // most dynamic shared memory a block may ask for
+  int l2_bytes = 0;
+};
+const DeviceTraits& CurrentDevice();
+
+// Why this device cannot run what needs compute capability `at_least` (or, `exactly`, code of one
+// architecture such as sm_90a), or nothing. Nothing too where there is no device.
+std::optional<std::string> NeedsCapability(int at_least, bool exactly = false);
+
 // How a kernel is launched.
 struct Geometry {
   dim3 grid;
   dim3 block;
   std::size_t dynamic_shared_bytes = 0;
+  unsigned cluster = 1;  // blocks along x that run together (compute capability 9.0 and up)
 };
 
 // A grid of `wanted` blocks, or as many as a grid has room for: the kernels stride over the rest.
@@ -77,12 +91,22 @@ cudaError_t LaunchKernel(const Geometry& geometry, cudaStream_t stream,
   config.blockDim = geometry.block;
   config.dynamicSmemBytes = geometry.dynamic_shared_bytes;
   config.stream = stream;
+  cudaLaunchAttribute cluster{};
+  if (geometry.cluster > 1) {
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = geometry.cluster;
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+  }
   return cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
 }
 
-// Loads the kernel onto the device, so that no launch has to (loading may wait for the device), and
-// adds what the compiler made of it to the configuration: block, grid, registers, shared and local
-// memory. Returns nothing, or why this device cannot run it.
+// Loads the kernel onto the device, so that no launch has to (loading may wait for the device),
+// allows it the dynamic shared memory, and adds what the compiler made of it to the configuration:
+// block, grid, cluster, registers, static and dynamic shared memory, local memory (spills and
+// arrays of a thread) and how many blocks a multiprocessor holds. Returns nothing, or why this
+// device cannot run it.
 std::optional<ImplementationError> LoadKernel(const void* kernel, const Geometry& geometry,
                                               ConfigurationMap& configuration);
 

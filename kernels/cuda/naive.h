@@ -21,7 +21,6 @@ inline Implementation NaiveImplementation(
   implementation.kernel = std::move(kernel);
   implementation.summary = std::move(summary);
   implementation.dtypes = std::move(dtypes);
-  // The best variant of its family as long as it is the only one.
   implementation.default_choice = true;
   implementation.unsupported = unsupported;
   implementation.create = create;

@@ -70,6 +70,14 @@ void SortInDeviceOrder(const Device& device, std::vector<std::string>& names) {
                    [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
 }
 
+// Runs without being asked for: eligible, and nothing of its family stands on a higher rung.
+bool IsDefault(const ImplementationInfo& one, const std::vector<const ImplementationInfo*>& able) {
+  return one.default_choice() && std::none_of(able.begin(), able.end(), [&](const auto* other) {
+           return other->default_choice() && FamilyOf(*other) == FamilyOf(one) &&
+                  other->rung() > one.rung();
+         });
+}
+
 std::string ChooseBaseline(const std::vector<const ImplementationInfo*>& able,
                            const std::vector<std::string>& chosen, const std::string& kernel) {
   const KernelEntry* entry = FindKernel(kernel);
@@ -98,7 +106,7 @@ Selection SelectImplementations(const std::vector<std::string>& names, const Dev
                                        [](const auto* known) { return known->default_choice(); });
   if (all || names.empty()) {
     for (const ImplementationInfo* implementation : able) {
-      if (all || !has_default || implementation->default_choice()) {
+      if (all || !has_default || IsDefault(*implementation, able)) {
         AddOnce(selection.implementations, implementation->name());
       }
     }

@@ -179,6 +179,7 @@ void Session::Hello(v1::RunnerHelloReply* reply) const {
       if (!WhyNoDType(*implementation, dtype)) info->add_dtypes(Info(dtype).name);
     }
     info->set_default_choice(implementation->default_choice);
+    info->set_rung(implementation->rung);
     info->set_summary(implementation->summary);
     info->set_hidden(implementation->hidden);
   }

@@ -9,12 +9,13 @@
 
 #include "kernels/cublas/table.h"
 #include "kernels/cuda/table.h"
-#include "tests/kernels/cpu/implementation_cases.h"
+#include "tests/kernels/cuda/device_operands.h"
 
 namespace kbench {
 namespace {
 
 using testing::Cell;
+using testing::DeviceOperands;
 using testing::HostOperands;
 
 #define ASSERT_CUDA(call)                                       \
@@ -27,51 +28,6 @@ bool HaveGpu() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
 }
-
-// A copy of host operands, guard bands included, in device memory.
-class DeviceOperands {
- public:
-  explicit DeviceOperands(HostOperands& host) : host_(host) {
-    for (auto& buffer : host_.buffers()) {
-      cudaMalloc(&memory_.emplace_back(nullptr), buffer.size());
-    }
-    Upload();
-  }
-  ~DeviceOperands() {
-    for (void* memory : memory_) cudaFree(memory);
-  }
-  DeviceOperands(const DeviceOperands&) = delete;
-  DeviceOperands& operator=(const DeviceOperands&) = delete;
-
-  void Upload() { CopyAll(cudaMemcpyHostToDevice); }
-  void Download() { CopyAll(cudaMemcpyDeviceToHost); }
-
-  OperandPointers pointers() {
-    OperandPointers pointers;
-    for (std::size_t i = 0; i < memory_.size(); ++i) {
-      auto* operand = static_cast<unsigned char*>(memory_[i]) + HostOperands::kGuard;
-      if (host_.specs()[i].output) {
-        pointers.output = operand;
-      } else {
-        pointers.inputs.push_back(operand);
-      }
-    }
-    return pointers;
-  }
-
- private:
-  void CopyAll(cudaMemcpyKind kind) {
-    for (std::size_t i = 0; i < memory_.size(); ++i) {
-      auto& buffer = host_.buffers()[i];
-      void* host = buffer.data();
-      const bool up = kind == cudaMemcpyHostToDevice;
-      cudaMemcpy(up ? memory_[i] : host, up ? host : memory_[i], buffer.size(), kind);
-    }
-  }
-
-  HostOperands& host_;
-  std::vector<void*> memory_;
-};
 
 class GpuTest : public ::testing::Test {
  protected:

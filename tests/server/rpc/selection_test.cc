@@ -56,6 +56,24 @@ TEST(Selection, OnlyHiddenDefaultsAreNoDefaults) {
   EXPECT_THAT(SelectImplementations({}, device, spec).implementations, ElementsAre("cpu/naive"));
 }
 
+TEST(Selection, TheHighestRungOfAFamilyRunsByDefault) {
+  kbench::v1::Device device;
+  for (const char* name : {"cuda/naive", "cuda/best", "cuda/second", "cub", "cpu/a", "cpu/b"}) {
+    Add(&device, name, true);
+  }
+  device.mutable_implementations(1)->set_rung(2);
+  device.mutable_implementations(2)->set_rung(1);
+  kbench::v1::CaseSpec spec;
+  spec.set_kernel("copy");
+  spec.set_dtype("fp32");
+  EXPECT_THAT(SelectImplementations({}, device, spec).implementations,
+              ElementsAre("cuda/best", "cub", "cpu/a", "cpu/b"));
+  device.mutable_implementations(1)->set_dtypes(0, "fp64");
+  EXPECT_THAT(SelectImplementations({}, device, spec).implementations,
+              ElementsAre("cuda/second", "cub", "cpu/a", "cpu/b"))
+      << "a variant of another dtype does not count";
+}
+
 TEST(Selection, HiddenOnesAreNeverSuggested) {
   const kbench::v1::Device device = WithHidden();
   EXPECT_THAT(KnownImplementationWords({&device}), ElementsAre("cpu", "cpu/naive", "cpu/onednn"));
