@@ -45,10 +45,13 @@ TEST(CudaTables, LinesAgreeWithTheCatalog) {
   }
 }
 
-TEST(CudaTables, NaiveRunsEveryKernelInEveryDType) {
+// cuda/naive, of a chain cuda/launches.
+TEST(CudaTables, ThePlainestRunsEveryKernelInEveryDType) {
   for (const KernelEntry& entry : Catalog()) {
     const Implementation* naive = Find(CudaTable(), entry.name);
     ASSERT_NE(naive, nullptr) << entry.name;
+    EXPECT_EQ(naive->name, entry.name == std::string("chain") ? "cuda/launches" : "cuda/naive");
+    EXPECT_EQ(naive->rung, 0) << entry.name;
     for (DType dtype : entry.dtypes) {
       EXPECT_TRUE(Has(naive->dtypes, dtype)) << entry.name << " " << Info(dtype).name;
     }
