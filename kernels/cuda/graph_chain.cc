@@ -83,8 +83,8 @@ ConfigurationMap GraphInstance::Configuration() const {
 CreateResult Create(const Problem& problem, const OperandPointers& operands,
                     const DeviceContext& context) {
   CreateResult launches = CudaLaunchesChain().create(problem, operands, context);
-  if (!launches.ok()) return launches;
-  auto instance = std::make_unique<GraphInstance>(*std::move(launches));
+  if (!launches.ok()) return launches.error();
+  auto instance = std::make_unique<GraphInstance>(std::move(*launches));
   if (auto error = instance->Prepare(static_cast<cudaStream_t>(context.stream))) {
     return *std::move(error);
   }

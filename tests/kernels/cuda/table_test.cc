@@ -9,6 +9,7 @@
 #include <set>
 
 #include "kernels/cublas/table.h"
+#include "kernels/cudnn/table.h"
 #include "tests/kernels/cpu/implementation_cases.h"
 
 namespace kbench {
@@ -30,7 +31,7 @@ const Implementation* Find(const std::vector<Implementation>& table, const std::
 
 TEST(CudaTables, LinesAgreeWithTheCatalog) {
   std::set<std::pair<std::string, std::string>> seen;
-  for (const auto* table : {&CudaTable(), &CublasTable()}) {
+  for (const auto* table : {&CudaTable(), &CublasTable(), &CudnnTable()}) {
     for (const Implementation& line : *table) {
       SCOPED_TRACE(line.kernel + " " + line.name);
       EXPECT_TRUE(seen.emplace(line.kernel, line.name).second) << "listed twice";
