@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
-#include <vector>
 
 namespace kbench::cudnn {
 namespace {
@@ -35,12 +34,19 @@ void ReadVersion(const std::string& text, LibraryFile& file) {
   std::sscanf(text.c_str(), "%d.%d.%d", &file.version[0], &file.version[1], &file.version[2]);
 }
 
+// The folders in an environment variable.
+std::vector<std::string> FoldersOf(const char* variable) {
+  const char* value = std::getenv(variable);
+  std::stringstream text(value == nullptr ? "" : value);
+  std::vector<std::string> folders;
+  for (std::string folder; std::getline(text, folder, ':');) folders.push_back(std::move(folder));
+  return folders;
+}
+
 // Where wheels lie: of the Python on the PATH and its siblings, of an environment, of the system.
 std::vector<std::string> PythonRoots() {
   std::vector<std::string> roots = {"/usr/local", "/usr"};
-  const char* path = std::getenv("PATH");
-  std::stringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  for (const std::string& folder : FoldersOf("PATH")) {
     std::error_code error;
     if (fs::exists(folder + "/python3", error)) {
       roots.push_back(fs::path(folder).parent_path().string());
@@ -68,16 +74,23 @@ bool Newer(const LibraryFile& a, const LibraryFile& b) {
   return std::lexicographical_compare(b.version, b.version + 3, a.version, a.version + 3);
 }
 
-// The newest first; the loader's own choice where nothing says more.
-std::vector<std::string> Candidates() {
+std::vector<LibraryFile> FilesIn(const std::vector<std::string>& folders) {
   std::vector<LibraryFile> files;
-  for (const std::string& place : Places()) {
+  for (const std::string& folder : folders) {
     std::error_code error;
-    const std::string path = place + "/" + kName;
+    const std::string path = folder + "/" + kName;
     if (fs::exists(path, error)) files.push_back(Examine(path));
   }
-  std::stable_sort(files.begin(), files.end(), Newer);
+  return files;
+}
+
+// Who sets LD_LIBRARY_PATH means it. Then the newest, and the loader's own choice before those that
+// do not say how new they are.
+std::vector<std::string> Candidates() {
   std::vector<std::string> paths;
+  for (const LibraryFile& file : FilesIn(FoldersOf("LD_LIBRARY_PATH"))) paths.push_back(file.path);
+  std::vector<LibraryFile> files = FilesIn(Places());
+  std::stable_sort(files.begin(), files.end(), Newer);
   for (const LibraryFile& file : files) {
     if (file.version[0] != 0) paths.push_back(file.path);
   }
@@ -97,10 +110,12 @@ std::string VersionOf(void* loaded) {
          std::to_string(version % 100);
 }
 
-Library Load() {
+}  // namespace
+
+Library LoadFirst(const std::vector<std::string>& paths) {
   Library library;
-  std::string last;
-  for (const std::string& path : Candidates()) {
+  std::string last = "nowhere to look";
+  for (const std::string& path : paths) {
     void* loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (loaded == nullptr) {
       last = dlerror();
@@ -121,8 +136,6 @@ Library Load() {
   return library;
 }
 
-}  // namespace
-
 LibraryFile Examine(const std::string& path) {
   LibraryFile file;
   file.path = path;
@@ -142,7 +155,7 @@ LibraryFile Examine(const std::string& path) {
 }
 
 const Library& TheLibrary() {
-  static const Library library = Load();
+  static const Library library = LoadFirst(Candidates());
   return library;
 }
 

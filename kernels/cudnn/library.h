@@ -1,10 +1,11 @@
 // The host's libcudnn.so.9, found and loaded at run time: a runner starts on a host without it and
-// offers no cuDNN there. Of several the newest is taken, so that on a host with torch it is the one
-// that torch calls. Loading it makes no CUDA context. Thread-safe.
+// offers no cuDNN there. One in LD_LIBRARY_PATH is taken first; of others the newest, so that on a
+// host with torch it is the one that torch calls. Loading it makes no CUDA context. Thread-safe.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/catalog/dtype.h"
 
@@ -21,6 +22,9 @@ const Library& TheLibrary();
 
 // For Implementation::dtype_missing: why cuDNN cannot be used here, or nothing.
 std::optional<std::string> LibraryMissing(DType dtype);
+
+// The first of these that can be loaded; what TheLibrary() does with the files it finds.
+Library LoadFirst(const std::vector<std::string>& paths);
 
 // A file that may be the library, and what its place says of its version: 9, 19, 0, or zeros.
 struct LibraryFile {
