@@ -19,6 +19,16 @@ namespace kbench {
 inline constexpr int kChainCycle = 5;
 inline constexpr int kMostChainDepth = 64;
 
+// On a device one instruction rather than a comparison and a choice.
+template <typename T>
+KB_CHAIN_HD inline T ChainLarger(T a, T b) {
+#if defined(__CUDA_ARCH__)
+  return fmax(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
 // One step, computed in T (float or double).
 template <typename T>
 KB_CHAIN_HD inline T ChainStep(int operation, T y) {
@@ -28,7 +38,7 @@ KB_CHAIN_HD inline T ChainStep(int operation, T y) {
     case 1:
       return y + T(0.375);
     case 2:
-      return y > T(0) ? y : y * T(0.75);
+      return ChainLarger(y, y * T(0.75));
     case 3:
       return y * T(0.875);
     default:

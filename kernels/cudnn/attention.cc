@@ -38,7 +38,7 @@ std::optional<ImplementationError> AttentionInstance::Prepare(const Problem& pro
                                                               const DeviceContext& context) {
   const cudnnStatus_t status = handle_.Create(context.stream);
   if (status != CUDNN_STATUS_SUCCESS) return StatusError("the cuDNN handle", status);
-  PlanResult plan = PlanAttention(handle_.get(), problem, context.candidate);
+  PlanResult plan = PlanAttention(handle_.get(), problem);
   if (!plan.ok()) return plan.error();
   plan_ = std::move(*plan);
   if (plan_->workspace_bytes() == 0) return std::nullopt;
@@ -88,10 +88,6 @@ Implementation CudnnAttention() {
           .dtype_missing = cudnn::DTypeMissing,
           .default_choice = true,
           .unsupported = cudnn::Unsupported,
-          .candidates =
-              [](const Problem&) {
-                return std::vector<std::string>{"", "unified", "composite"};
-              },
           .create = cudnn::Create};
 }
 

@@ -90,6 +90,9 @@ int FrontendPlan::Execute(cudnnHandle_t handle, const std::vector<void*>& operan
   return 1;
 }
 
+// The library's reasons go on for pages; the first line says what a person can use.
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 // A plan that `describe` fills and that is built then. What the frontend returns or throws is ours.
 template <typename Describe>
 PlanResult Make(cudnnHandle_t handle, const std::string& what, Describe describe) try {
@@ -103,21 +106,17 @@ PlanResult Make(cudnnHandle_t handle, const std::string& what, Describe describe
   // A graph that no engine takes is refused at different points, also as a failed heuristics query.
   const bool broken = error.get_code() == fe::error_code_t::CUDA_API_FAILED ||
                       error.get_code() == fe::error_code_t::HANDLE_ERROR;
-  return ImplementationError{broken ? Kind::kDeviceError : Kind::kUnsupported,
-                             "cuDNN has no plan for " + what + ": " + error.get_message(), 0};
+  return ImplementationError{
+      broken ? Kind::kDeviceError : Kind::kUnsupported,
+      "cuDNN has no plan for " + what + ": " + FirstLine(error.get_message()), 0};
 } catch (const std::exception& error) {
   return ImplementationError{Kind::kUnsupported,
-                             "cuDNN has no plan for " + what + ": " + error.what(), 0};
-}
-
-void SetForm(fe::graph::SDPA_attributes& attention, const std::string& form) {
-  if (form == "unified") attention.set_implementation(fe::AttentionImplementation_t::UNIFIED);
-  if (form == "composite") attention.set_implementation(fe::AttentionImplementation_t::COMPOSITE);
+                             "cuDNN has no plan for " + what + ": " + FirstLine(error.what()), 0};
 }
 
 }  // namespace
 
-PlanResult PlanAttention(cudnnHandle_t handle, const Problem& problem, const std::string& form) {
+PlanResult PlanAttention(cudnnHandle_t handle, const Problem& problem) {
   return Make(handle, "this attention", [&](FrontendPlan& plan) {
     const std::vector<OperandSpec> specs = FindKernel(problem.kernel)->operands(problem);
     std::vector<TensorPointer> in;
@@ -133,7 +132,6 @@ PlanResult PlanAttention(cudnnHandle_t handle, const Problem& problem, const std
       attention.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT)
           .set_diagonal_band_right_bound(0);
     }
-    SetForm(attention, form);
     const TensorPointer out = plan.graph().sdpa(in[0], in[1], in[2], attention)[0];
     plan.Describe(*out, "o", 3, specs[3].storage, specs[3].extents);
     out->set_output(true);

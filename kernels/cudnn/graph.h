@@ -27,9 +27,8 @@ class Plan {
 };
 using PlanResult = Expected<std::unique_ptr<Plan>, ImplementationError>;
 
-// q, k, v, o of the problem. `form` is how the operation is put: "unified" (one operation),
-// "composite" (products, mask and softmax as a graph of theirs), or empty: the frontend's choice.
-PlanResult PlanAttention(cudnnHandle_t handle, const Problem& problem, const std::string& form);
+// q, k, v, o of the problem.
+PlanResult PlanAttention(cudnnHandle_t handle, const Problem& problem);
 
 // x of these extents in `storage`, their sum in fp32.
 PlanResult PlanSum(cudnnHandle_t handle, DType storage, const std::vector<std::int64_t>& extents);

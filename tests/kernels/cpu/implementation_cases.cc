@@ -56,6 +56,8 @@ std::vector<std::string> WithForms(const std::string& kernel) {
     all.push_back("b=2,h=4,s=65,d=32,hkv=2");
     all.push_back("b=2,h=6,s=67,d=64,hkv=2,causal");
     all.push_back("b=1,h=3,s=20,d=16,hkv=1");
+    all.push_back("b=1,h=2,s=1,d=64");
+    all.push_back("b=1,h=4,s=129,d=72,hkv=2,causal");
   }
   return all;
 }
