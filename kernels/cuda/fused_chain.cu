@@ -12,24 +12,39 @@ namespace {
 
 using ChainDTypes = DTypes<DType::kFp32, DType::kFp16, DType::kBf16>;
 
+// Two words a thread: with one the loads do not keep the memory busy while the steps run.
+constexpr int kWords = 2;
+
+template <int kOperation, int kCount>
+__device__ void StepOf(float (&values)[kCount]) {
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) values[j] = ChainStep(kOperation, values[j]);
+}
+
+// The cycle outside, the elements inside: independent chains hide each other's latency.
+struct AllSteps {
+  int depth;
+
+  template <int kCount>
+  __device__ void operator()(float (&values)[kCount]) const {
+    int left = depth;
+#pragma unroll 1
+    for (; left >= kChainCycle; left -= kChainCycle) {
+#pragma unroll
+      for (int j = 0; j < kCount; ++j) values[j] = Chain(kChainCycle, values[j]);
+    }
+    if (left > 0) StepOf<0>(values);
+    if (left > 1) StepOf<1>(values);
+    if (left > 2) StepOf<2>(values);
+    if (left > 3) StepOf<3>(values);
+  }
+};
+
 template <DType D, int kElements>
 __global__ void __launch_bounds__(kChainThreads)
     FusedChain(const typename Element<D>::Storage* x, typename Element<D>::Storage* y,
                std::int64_t n, int depth) {
-  ForEachWord<D, kElements>(x, y, n, [depth](float(&values)[kElements]) {
-    int step = 0;
-    // The cycle outside, the elements inside: independent chains hide each other's latency.
-#pragma unroll 1
-    for (; step + kChainCycle <= depth; step += kChainCycle) {
-#pragma unroll
-      for (int j = 0; j < kElements; ++j) values[j] = Chain(kChainCycle, values[j]);
-    }
-#pragma unroll 1
-    for (int operation = 0; step < depth; ++step, ++operation) {
-#pragma unroll
-      for (int j = 0; j < kElements; ++j) values[j] = ChainStep(operation, values[j]);
-    }
-  });
+  ForEachWord<D, kElements, kWords>(x, y, n, AllSteps{depth});
 }
 
 CreateResult Create(const Problem& problem, const OperandPointers& operands,
@@ -43,7 +58,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
       auto* y = static_cast<Storage*>(operands.output);
       const std::int64_t n = problem.shape["n"];
       const int depth = static_cast<int>(problem.shape["depth"]);
-      const Geometry geometry = ChainGeometry<kElements>(n);
+      const Geometry geometry = ChainGeometry<kElements, kWords>(n);
       return CreateSingleKernel(FusedChain<kDType, kElements>, geometry, [=](cudaStream_t stream) {
         return LaunchKernel(geometry, stream, FusedChain<kDType, kElements>, x, y, n, depth);
       });

@@ -11,31 +11,38 @@ namespace {
 
 using ChainDTypes = DTypes<DType::kFp32, DType::kFp16, DType::kBf16>;
 
-template <int kOperation, int kElements>
-__device__ void StepOf(float (&values)[kElements]) {
-#pragma unroll
-  for (int j = 0; j < kElements; ++j) values[j] = ChainStep(kOperation, values[j]);
-}
+// All threads take the same way through the switch.
+struct OneStep {
+  int operation;
 
-// All threads take the same way through the switch. x and y may be the same.
+  template <int kOperation, int kCount>
+  __device__ static void Do(float (&values)[kCount]) {
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) values[j] = ChainStep(kOperation, values[j]);
+  }
+  template <int kCount>
+  __device__ void operator()(float (&values)[kCount]) const {
+    switch (operation) {
+      case 0:
+        return Do<0>(values);
+      case 1:
+        return Do<1>(values);
+      case 2:
+        return Do<2>(values);
+      case 3:
+        return Do<3>(values);
+      default:
+        return Do<4>(values);
+    }
+  }
+};
+
+// x and y may be the same.
 template <DType D, int kElements>
 __global__ void __launch_bounds__(kChainThreads)
     ChainStepKernel(const typename Element<D>::Storage* x, typename Element<D>::Storage* y,
                     std::int64_t n, int operation) {
-  ForEachWord<D, kElements>(x, y, n, [operation](float(&values)[kElements]) {
-    switch (operation) {
-      case 0:
-        return StepOf<0>(values);
-      case 1:
-        return StepOf<1>(values);
-      case 2:
-        return StepOf<2>(values);
-      case 3:
-        return StepOf<3>(values);
-      default:
-        return StepOf<4>(values);
-    }
-  });
+  ForEachWord<D, kElements, 1>(x, y, n, OneStep{operation});
 }
 
 template <DType D, int kElements>
@@ -62,7 +69,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
     constexpr DType kDType = decltype(dtype)::value;
     return WithWordsOf<kDType>(operands, [&](auto elements) -> CreateResult {
       constexpr int kElements = decltype(elements)::value;
-      const Geometry geometry = ChainGeometry<kElements>(problem.shape["n"]);
+      const Geometry geometry = ChainGeometry<kElements, 1>(problem.shape["n"]);
       ConfigurationMap configuration;
       const auto* kernel = reinterpret_cast<const void*>(ChainStepKernel<kDType, kElements>);
       if (auto error = LoadKernel(kernel, geometry, configuration)) return *std::move(error);
