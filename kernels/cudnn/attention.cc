@@ -24,10 +24,14 @@ class AttentionInstance : public Instance {
   // Nothing, or why there is no plan. Compiles it.
   std::optional<ImplementationError> Prepare(const Problem& problem, const DeviceContext& context);
   int Launch(void* stream) noexcept override;
-  std::string ErrorText(int /*error*/) const override { return plan_->error_text(); }
+  std::string ErrorText(int error) const override {
+    return error == kNoStream ? "the cuDNN handle does not take the stream" : plan_->error_text();
+  }
   ConfigurationMap Configuration() const override;
 
  private:
+  static constexpr int kNoStream = -1;  // the plan's own errors are positive
+
   Handle handle_;
   std::unique_ptr<Plan> plan_;
   cuda::DeviceBuffer workspace_;
@@ -46,7 +50,7 @@ std::optional<ImplementationError> AttentionInstance::Prepare(const Problem& pro
 }
 
 int AttentionInstance::Launch(void* stream) noexcept {
-  if (handle_.UseStream(stream) != CUDNN_STATUS_SUCCESS) return 1;
+  if (handle_.UseStream(stream) != CUDNN_STATUS_SUCCESS) return kNoStream;
   return plan_->Execute(handle_.get(), operands_, workspace_.as<void>());
 }
 

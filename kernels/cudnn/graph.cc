@@ -87,6 +87,7 @@ int FrontendPlan::Execute(cudnnHandle_t handle, const std::vector<void*>& operan
   error_ = error.what();
   return 1;
 } catch (...) {
+  error_ = "cudnn-frontend threw something that is no std::exception";
   return 1;
 }
 
@@ -135,17 +136,6 @@ PlanResult PlanAttention(cudnnHandle_t handle, const Problem& problem) {
     const TensorPointer out = plan.graph().sdpa(in[0], in[1], in[2], attention)[0];
     plan.Describe(*out, "o", 3, specs[3].storage, specs[3].extents);
     out->set_output(true);
-  });
-}
-
-PlanResult PlanSum(cudnnHandle_t handle, DType storage, const std::vector<std::int64_t>& extents) {
-  return Make(handle, "this sum", [&](FrontendPlan& plan) {
-    const TensorPointer x = plan.Input("x", 0, storage, extents);
-    fe::graph::Reduction_attributes sum;
-    sum.set_name("sum").set_mode(fe::ReductionMode_t::ADD);
-    const TensorPointer y = plan.graph().reduction(x, sum);
-    plan.Describe(*y, "y", 1, DType::kFp32, std::vector<std::int64_t>(extents.size(), 1));
-    y->set_output(true);
   });
 }
 

@@ -30,7 +30,4 @@ using PlanResult = Expected<std::unique_ptr<Plan>, ImplementationError>;
 // q, k, v, o of the problem.
 PlanResult PlanAttention(cudnnHandle_t handle, const Problem& problem);
 
-// x of these extents in `storage`, their sum in fp32.
-PlanResult PlanSum(cudnnHandle_t handle, DType storage, const std::vector<std::int64_t>& extents);
-
 }  // namespace kbench::cudnn

@@ -47,6 +47,8 @@ TEST(CudnnTable, TheOlderInterfaceSaysHowFarItCounts) {
   EXPECT_FALSE(Reason("softmax", DType::kFp16, "32767x65536"));
   EXPECT_THAT(Reason("sum", DType::kFp32, "2^31").value_or(""), HasSubstr("2147483648"));
   EXPECT_FALSE(Reason("sum", DType::kFp32, "2^30"));
+  EXPECT_THAT(Reason("sum", DType::kFp16, "n=1073741825").value_or(""), HasSubstr("at most 2^30"));
+  EXPECT_FALSE(Reason("sum", DType::kFp16, "2^30"));
   EXPECT_THAT(Reason("sum", DType::kFp32, "1").value_or(""), HasSubstr("2 elements or more"));
 }
 
