@@ -29,14 +29,12 @@ if(KBENCH_CUDA STREQUAL "ON" AND NOT KBENCH_HAVE_CUDA)
   message(FATAL_ERROR "KBENCH_CUDA=ON needs nvcc 12.8 or newer on the PATH (and no sanitizer)")
 endif()
 
-# cuDNN: its headers from the system, beside the toolkit's or from NVIDIA's wheel, cudnn-frontend from the wheel that deploy/setup.sh puts
-# into .venv. Nothing links the library: it is loaded at run time. Without the headers the family is left out.
+# cuDNN: its headers from the system, beside the toolkit's or from NVIDIA's wheel, cudnn-frontend as
+# KbenchDependencies.cmake finds it. Nothing links the library: it is loaded at run time. Without the headers the family is left out.
 set(KBENCH_HAVE_CUDNN OFF)
 if(KBENCH_HAVE_CUDA)
   file(GLOB wheel_hints ${KBENCH_VENV}/lib/python3*/site-packages/nvidia/cudnn/include /usr/local/lib/python3*/dist-packages/nvidia/cudnn/include)
   find_path(KBENCH_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} PATHS ${wheel_hints})
-  list(TRANSFORM KBENCH_SITE_PACKAGES APPEND /include OUTPUT_VARIABLE frontend_hints)
-  find_path(KBENCH_CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h HINTS ${frontend_hints})
   find_path(KBENCH_NVRTC_INCLUDE_DIR nvrtc.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   if(EXISTS ${KBENCH_CUDNN_INCLUDE_DIR}/cudnn_version.h)
     file(STRINGS ${KBENCH_CUDNN_INCLUDE_DIR}/cudnn_version.h cudnn_major REGEX "define CUDNN_MAJOR ")

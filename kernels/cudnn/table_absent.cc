@@ -1,4 +1,4 @@
-// The table of a build without cuDNN's headers (cmake/KbenchDependencies.cmake says what they are).
+// The table of a build without cuDNN's headers (cmake/KbenchCuda.cmake says what they are).
 #include "kernels/cudnn/table.h"
 
 namespace kbench {
