@@ -21,8 +21,8 @@ if(KBENCH_WITH_TESTS)
   find_package(GTest REQUIRED)
 endif()
 
-# google/rpc/*.proto and nvml.h are not packaged by Debian: they come from two wheels that
-# deploy/setup.sh puts into .venv (googleapis-common-protos, nvidia-nvml-dev).
+# google/rpc/*.proto, nvml.h and cudnn_frontend.h are not packaged by Debian: they come from wheels that deploy/setup.sh puts into .venv
+# (googleapis-common-protos, nvidia-nvml-dev, nvidia-cudnn-frontend).
 set(KBENCH_VENV ${CMAKE_SOURCE_DIR}/.venv CACHE PATH "The virtual environment made by deploy/setup.sh")
 file(GLOB KBENCH_SITE_PACKAGES ${KBENCH_VENV}/lib/python3*/site-packages)
 find_path(KBENCH_GOOGLEAPIS_DIR google/rpc/error_details.proto PATHS ${KBENCH_SITE_PACKAGES}
@@ -30,3 +30,5 @@ find_path(KBENCH_GOOGLEAPIS_DIR google/rpc/error_details.proto PATHS ${KBENCH_SI
 file(GLOB KBENCH_NVML_HINTS ${KBENCH_VENV}/lib/python3*/site-packages/nvidia/cu*/include
      ${KBENCH_VENV}/lib/python3*/site-packages/nvidia/nvml_dev/include)
 find_path(KBENCH_NVML_INCLUDE_DIR nvml.h PATHS ${KBENCH_NVML_HINTS} NO_DEFAULT_PATH REQUIRED)
+list(TRANSFORM KBENCH_SITE_PACKAGES APPEND /include OUTPUT_VARIABLE KBENCH_FRONTEND_HINTS)
+find_path(KBENCH_CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h HINTS ${KBENCH_FRONTEND_HINTS})  # optional: KbenchCuda.cmake

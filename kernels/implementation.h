@@ -1,7 +1,7 @@
 // The interface of an implementation: one way to run a kernel. A new one is a file that defines an
 // `Implementation` and a line in the table of its folder (kernels/cpu/table.cc,
-// kernels/cuda/table.cc, kernels/cublas/table.cc). Implementations know nothing of timing, gRPC or
-// processes. Used from one thread at a time.
+// kernels/cuda/table.cc, kernels/cublas/table.cc, kernels/cudnn/table.cc). Implementations know
+// nothing of timing, gRPC or processes. Used from one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,8 @@ Expected<Mode, CatalogError> ParseMode(const std::string& mode) {
 const std::vector<KernelEntry>& Catalog() {
   static const std::vector<KernelEntry> entries = {
       catalog::NullEntry(),    catalog::CopyEntry(),   catalog::SumEntry(),
-      catalog::SoftmaxEntry(), catalog::MatmulEntry(), catalog::AttentionEntry()};
+      catalog::SoftmaxEntry(), catalog::MatmulEntry(), catalog::AttentionEntry(),
+      catalog::ChainEntry()};
   return entries;
 }
 

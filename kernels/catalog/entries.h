@@ -13,6 +13,7 @@ KernelEntry SumEntry();
 KernelEntry SoftmaxEntry();
 KernelEntry MatmulEntry();
 KernelEntry AttentionEntry();
+KernelEntry ChainEntry();
 
 // The compulsory traffic of every kernel so far: each operand crosses memory once.
 double OperandBytes(const Problem& problem);

@@ -11,6 +11,7 @@ Implementation CpuNaiveSum();
 Implementation CpuNaiveSoftmax();
 Implementation CpuNaiveMatmul();
 Implementation CpuNaiveAttention();
+Implementation CpuNaiveChain();
 
 Implementation CpuOnednnCopy();
 Implementation CpuOnednnSum();

@@ -12,6 +12,7 @@ const std::vector<Implementation>& CpuTable() {
       CpuNaiveSoftmax(),
       CpuNaiveMatmul(),
       CpuNaiveAttention(),
+      CpuNaiveChain(),
       CpuOnednnCopy(),
       CpuOnednnSum(),
       CpuOnednnSoftmax(),

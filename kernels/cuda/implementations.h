@@ -12,6 +12,10 @@ Implementation CudaNaiveSoftmax();
 Implementation CudaNaiveMatmul();
 Implementation CudaNaiveAttention();
 
+Implementation CudaLaunchesChain();
+Implementation CudaGraphChain();
+Implementation CudaFusedChain();
+
 // Hidden: the fixtures of the self-test.
 Implementation CudaSelftestA();
 Implementation CudaSelftestB();

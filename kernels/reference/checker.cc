@@ -14,7 +14,8 @@ using Maker = std::unique_ptr<KernelReference> (*)(const Problem&, std::uint64_t
 constexpr std::pair<const char*, Maker> kMakers[] = {
     {"null", MakeNullReference},     {"copy", MakeCopyReference},
     {"sum", MakeSumReference},       {"softmax", MakeSoftmaxReference},
-    {"matmul", MakeMatmulReference}, {"attention", MakeAttentionReference}};
+    {"matmul", MakeMatmulReference}, {"attention", MakeAttentionReference},
+    {"chain", MakeChainReference}};
 
 std::unique_ptr<KernelReference> Make(const Problem& problem, std::uint64_t seed) {
   for (const auto& [kernel, make] : kMakers) {

@@ -6,11 +6,14 @@
 //   sum        |y - ref| / |ref|
 //   softmax    largest error of an element over the largest element of its row; also |row sum - 1|
 //   attention  largest error of an element over the largest element of its row
+//   chain      root mean square of the error over that of the reference, or, where it is worse, the
+//              largest error of one element over it, at 1/8 of its weight
 //   matmul     Frobenius error over the reference's Frobenius norm, or, where it is worse, the
 //              largest error of one element (of one row) at 1/16 (1/8) of its weight: a single
 //              wrong element drowns in a large matrix
 // Small problems are checked in full. Large ones cost a bounded time: matmul by 16 random +-1
-// vectors and 8 exact rows, softmax and attention by sampled rows, copy by digests.
+// vectors and 8 exact rows, softmax and attention by sampled rows, copy by digests, chain by
+// sampled pieces.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +29,7 @@ struct CheckResult {
   bool passed = false;
   double relative_error = -1;  // -1: the output holds NaN or infinities
   double tolerance = 0;
-  std::string method;   // full, rows, random-vectors, digest, none
+  std::string method;   // full, rows, random-vectors, digest, pieces, none
   std::string reason;   // empty when passed; NOT_FINITE, NORM, TOLERANCE, MATH_MODE_MISMATCH
   std::string message;  // one plain sentence when not passed
 };

@@ -60,6 +60,7 @@ std::unique_ptr<KernelReference> MakeSumReference(const Problem& problem, std::u
 std::unique_ptr<KernelReference> MakeSoftmaxReference(const Problem& problem, std::uint64_t seed);
 std::unique_ptr<KernelReference> MakeMatmulReference(const Problem& problem, std::uint64_t seed);
 std::unique_ptr<KernelReference> MakeAttentionReference(const Problem& problem, std::uint64_t seed);
+std::unique_ptr<KernelReference> MakeChainReference(const Problem& problem, std::uint64_t seed);
 
 // `most` different indices below `count`, or all of them, ascending; the first and the last are
 // always among them (from two on).

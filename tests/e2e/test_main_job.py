@@ -28,7 +28,8 @@ def assert_verified(results):
 
 
 @pytest.mark.parametrize("case", [("sum", "fp32", "1Mi"), ("matmul", "fp32", "512"), ("softmax", "fp32", "256"),
-                                  ("null", "fp32", "1"), ("copy", "fp16", "1Mi"), ("attention", "fp32", "b=1,h=1,s=128,d=64")])
+                                  ("null", "fp32", "1"), ("copy", "fp16", "1Mi"), ("attention", "fp32", "b=1,h=1,s=128,d=64"),
+                                  ("chain", "bf16", "64Ki")])
 def test_every_kernel_gives_verified_rows(shared, case):
     ran = shared.submit(*case, "--quick")
     assert ran.code in (0, 4), ran
@@ -196,7 +197,7 @@ def test_artifacts(shared):
 
 def test_kernels_devices_version(shared):
     kernels = shared.client("kernels")
-    for name in ("null", "copy", "sum", "softmax", "matmul", "attention"):
+    for name in ("null", "copy", "sum", "softmax", "matmul", "attention", "chain"):
         assert f"\n{name}: " in "\n" + kernels.out
     assert "cpu/naive" in kernels.out
     device = shared.devices()[0]

@@ -13,6 +13,7 @@
 
 #include "kernels/cublas/table.h"
 #include "kernels/cuda/table.h"
+#include "kernels/cudnn/table.h"
 #include "tests/kernels/cuda/device_operands.h"
 
 namespace kbench::testing {
@@ -94,7 +95,7 @@ std::vector<const Implementation*> Lines(const std::string& kernel, const std::s
   std::vector<const Implementation*> lines;
   std::stringstream words(names);
   for (std::string name; std::getline(words, name, ',');) {
-    for (const auto* table : {&CudaTable(), &CublasTable()}) {
+    for (const auto* table : {&CudaTable(), &CublasTable(), &CudnnTable()}) {
       for (const Implementation& line : *table) {
         if (line.kernel == kernel && line.name == name) lines.push_back(&line);
       }

@@ -15,6 +15,7 @@
 #include "kernels/catalog/catalog.h"
 #include "kernels/cublas/table.h"
 #include "kernels/cuda/table.h"
+#include "kernels/cudnn/table.h"
 #include "kernels/implementation.h"
 #include "kernels/reference/inputs.h"
 #include "worker/engine/operands.h"
@@ -71,7 +72,7 @@ std::unique_ptr<Problem> Resolve(const char* kernel, const char* dtype, const ch
 const Implementation* Find(const std::string& kernel, const std::string& name,
                            const Report& report) {
   std::string known;
-  for (const auto* table : {&kbench::CudaTable(), &kbench::CublasTable()}) {
+  for (const auto* table : {&kbench::CudaTable(), &kbench::CublasTable(), &kbench::CudnnTable()}) {
     for (const Implementation& one : *table) {
       if (one.kernel != kernel) continue;
       if (one.name == name) return &one;

@@ -10,13 +10,13 @@ sys.path.insert(0, str(HERE))
 import cells  # noqa: E402
 import check_cells  # noqa: E402
 
-KERNELS = {"null", "copy", "sum", "softmax", "matmul", "attention"}
+KERNELS = {"null", "copy", "sum", "softmax", "matmul", "attention", "chain"}
 OUTCOMES = {"OK", "WRONG_RESULT", "CRASHED", "TIMED_OUT", "OUT_OF_MEMORY"}
 
 
 def test_every_kernel_and_every_cublas_dtype_is_there():
     rows = cells.read_manifest(HERE / "manifest.csv")
-    assert {row["kernel"] for row in rows if row["implementation"] == "cuda/naive"} == KERNELS
+    assert {row["kernel"] for row in rows if row["implementation"] in ("cuda/naive", "cuda/launches")} == KERNELS
     assert {row["dtype"] for row in rows if row["implementation"] == "cublas"} == {"fp64", "fp32", "tf32", "fp16", "bf16"}
     assert any((row["dtype"], row["size"], row["implementation"]) == ("fp16", "4096", "cublas") for row in rows)
     assert {row["outcome"] for row in rows} == {"OK"}

@@ -5,6 +5,7 @@
 
 #include "kernels/cublas/table.h"
 #include "kernels/cuda/table.h"
+#include "kernels/cudnn/table.h"
 
 namespace kbench {
 namespace {
@@ -33,7 +34,7 @@ RunnerIdentity CudaIdentity(int threads) {
   identity.name = "kbench-runner-cuda";
   identity.device = "cuda";
   identity.threads = threads;
-  for (const auto* table : {&CublasTable(), &CudaTable()}) {
+  for (const auto* table : {&CublasTable(), &CudnnTable(), &CudaTable()}) {
     for (const Implementation& implementation : *table) {
       identity.implementations.push_back(&implementation);
     }
@@ -41,6 +42,9 @@ RunnerIdentity CudaIdentity(int threads) {
   identity.libraries = {{"cuda-runtime", CudaVersion(cudaRuntimeGetVersion)},
                         {"cuda-driver", CudaVersion(cudaDriverGetVersion)},
                         {"cublas", CublasVersion()}};
+  if (const std::string version = CudnnVersion(); !version.empty()) {
+    identity.libraries.emplace("cudnn", version);
+  }
   return identity;
 }
 

@@ -36,6 +36,8 @@ TEST(Models, CountFlops) {
   EXPECT_EQ(Flops("matmul", "2x3x5"), 60);
   EXPECT_EQ(Flops("attention", "2x3x5x7"), 4 * 2 * 3 * 25 * 7);
   EXPECT_EQ(Flops("attention", "8192,causal"), 4.0 * 16 * 8192 * 8192 * 64 / 2);
+  EXPECT_EQ(Flops("chain", "1000"), 30000);
+  EXPECT_EQ(Flops("chain", "1000,depth=7"), 7000);
 }
 
 TEST(Models, CountCompulsoryBytes) {
@@ -48,6 +50,7 @@ TEST(Models, CountCompulsoryBytes) {
   EXPECT_EQ(Bytes("matmul", "tf32", "2x3x5"), 4 * (10 + 15 + 6));
   EXPECT_EQ(Bytes("attention", "fp16", "b=2,h=4,s=8,d=16,hkv=2"),
             2 * (2 * 2 * 4 * 8 * 16 + 2 * 2 * 2 * 8 * 16));
+  EXPECT_EQ(Bytes("chain", "fp16", "1000,depth=64"), 4000);
   EXPECT_EQ(FootprintBytes(Make("matmul", "fp16", "4096")), 3 * 4096 * 4096 * 2);
 }
 
@@ -96,6 +99,8 @@ TEST(Tolerance, IsNearTheRoundingOfTheOutput) {
   EXPECT_LT(Tolerance("matmul", "fp64", "4096"), 1e-13);
   EXPECT_NEAR(Tolerance("softmax", "fp16", "4096"), 10.6e-4, 1e-4);  // two roundings
   EXPECT_LT(Tolerance("sum", "fp32", "2^26"), 1e-5);
+  EXPECT_NEAR(Tolerance("chain", "bf16", "1Mi"), 13.5e-3, 0.5e-3);  // thirty roundings
+  EXPECT_NEAR(Tolerance("chain", "fp32", "1Mi,depth=1"), 8.6e-8, 1e-9);
   EXPECT_EQ(Tolerance("copy", "fp16", "4096"), 0);
   for (const KernelEntry& entry : Catalog()) {
     for (DType dtype : entry.dtypes) {
@@ -113,7 +118,9 @@ TEST(ScaledDown, KeepsTheKindAndTheLimit) {
                                                        {"matmul", "1x2^20x2^10"},
                                                        {"matmul", "64x2^14x2^14,layout=tn"},
                                                        {"attention", "8192,causal"},
-                                                       {"attention", "b=8,h=32,s=1Ki,d=128,hkv=8"}};
+                                                       {"attention", "b=8,h=32,s=1Ki,d=128,hkv=8"},
+                                                       {"chain", "64Mi"},
+                                                       {"chain", "8Mi,depth=64"}};
   for (const auto& [kernel, size] : cases) {
     const KernelEntry& entry = *FindKernel(kernel);
     const Problem problem = Make(kernel, "fp32", size);

@@ -43,6 +43,9 @@ TEST(Size, IsReadByPositionAndByName) {
       {"attention", "b=1,h=16,s=8,d=64,hkv=4", "b=1,h=16,s=8,d=64,hkv=4"},
       {"attention", "b=1,h=16,s=8,d=64,hkv=16", "b=1,h=16,s=8,d=64"},
       {"attention", "1024,hkv=2,causal", "b=1,h=16,s=1024,d=64,hkv=2,causal"},
+      {"chain", "1Mi", "n=1048576,depth=30"},
+      {"chain", "1Mi,depth=8", "n=1048576,depth=8"},
+      {"chain", "depth=64,n=5", "n=5,depth=64"},
   };
   for (const Good& c : cases) {
     auto problem = MakeProblem(c.kernel, "fp32", c.size, "");
@@ -114,6 +117,9 @@ TEST(Size, BadOnesAreRefusedWithAReason) {
       {"attention", "8192,casual", "neither name=value nor 'causal'", "causal"},
       {"attention", "8192,hkv=3", "does not divide h=16", "hkv=2"},
       {"attention", "8192,hkv=32", "does not divide h=16", "hkv=16"},
+      {"chain", "1Mi,depth=65", "depth=65 is too deep: at most 64", "depth=64"},
+      {"chain", "depth=5", "dimension n is missing", "n=1"},
+      {"chain", "2x3", "takes no size of 2 extents", nullptr},
       {"attention", "b=2^40,h=2^40,s=2^40,d=2^40", "larger than 2^50 bytes", nullptr},
       {"null", "abc", "not a whole number", nullptr},
       {"null", "0", "zero", nullptr},

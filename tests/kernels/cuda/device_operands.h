@@ -24,7 +24,12 @@ class DeviceOperands {
   DeviceOperands(const DeviceOperands&) = delete;
   DeviceOperands& operator=(const DeviceOperands&) = delete;
 
-  void Upload() { CopyAll(cudaMemcpyHostToDevice); }
+  // A copy from pageable memory may still be under way when the call returns, and the streams of
+  // the tests do not wait for it.
+  void Upload() {
+    CopyAll(cudaMemcpyHostToDevice);
+    cudaDeviceSynchronize();
+  }
   void Download() { CopyAll(cudaMemcpyDeviceToHost); }
 
   OperandPointers pointers() {

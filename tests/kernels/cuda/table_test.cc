@@ -9,6 +9,7 @@
 #include <set>
 
 #include "kernels/cublas/table.h"
+#include "kernels/cudnn/table.h"
 #include "tests/kernels/cpu/implementation_cases.h"
 
 namespace kbench {
@@ -30,7 +31,7 @@ const Implementation* Find(const std::vector<Implementation>& table, const std::
 
 TEST(CudaTables, LinesAgreeWithTheCatalog) {
   std::set<std::pair<std::string, std::string>> seen;
-  for (const auto* table : {&CudaTable(), &CublasTable()}) {
+  for (const auto* table : {&CudaTable(), &CublasTable(), &CudnnTable()}) {
     for (const Implementation& line : *table) {
       SCOPED_TRACE(line.kernel + " " + line.name);
       EXPECT_TRUE(seen.emplace(line.kernel, line.name).second) << "listed twice";
@@ -45,10 +46,13 @@ TEST(CudaTables, LinesAgreeWithTheCatalog) {
   }
 }
 
-TEST(CudaTables, NaiveRunsEveryKernelInEveryDType) {
+// cuda/naive, of a chain cuda/launches.
+TEST(CudaTables, ThePlainestRunsEveryKernelInEveryDType) {
   for (const KernelEntry& entry : Catalog()) {
     const Implementation* naive = Find(CudaTable(), entry.name);
     ASSERT_NE(naive, nullptr) << entry.name;
+    EXPECT_EQ(naive->name, entry.name == std::string("chain") ? "cuda/launches" : "cuda/naive");
+    EXPECT_EQ(naive->rung, 0) << entry.name;
     for (DType dtype : entry.dtypes) {
       EXPECT_TRUE(Has(naive->dtypes, dtype)) << entry.name << " " << Info(dtype).name;
     }

@@ -90,6 +90,20 @@ std::vector<double> Attention(const Shape& shape, const std::vector<double>& q,
   return o;
 }
 
+// Written out, not taken from chain_steps.h.
+std::vector<double> Chained(const Shape& shape, std::vector<double> x) {
+  for (double& y : x) {
+    for (std::int64_t step = 0; step < shape["depth"]; ++step) {
+      if (step % 5 == 0) y *= 1.25;
+      if (step % 5 == 1) y += 0.375;
+      if (step % 5 == 2 && y < 0) y *= 0.75;
+      if (step % 5 == 3) y *= 0.875;
+      if (step % 5 == 4) y = 0.5 - y;
+    }
+  }
+  return x;
+}
+
 }  // namespace
 
 Problem Make(const std::string& kernel, const std::string& dtype, const std::string& size) {
@@ -117,6 +131,7 @@ std::vector<double> Compute(const Problem& problem, std::uint64_t seed,
   if (problem.kernel == "softmax") return Softmax(problem.shape, in[0]);
   if (problem.kernel == "attention") return Attention(problem.shape, in[0], in[1], in[2]);
   if (problem.kernel == "copy") return in[0];
+  if (problem.kernel == "chain") return Chained(problem.shape, in[0]);
   long double sum = 0;
   for (double value : in[0]) sum += value;
   return {static_cast<double>(sum)};

@@ -116,10 +116,10 @@ TEST_F(ReferenceFileTest, WritersAndReadersMayMeet) {
 
 TEST(Reference, RefusesAKernelWithoutOne) {
   Problem problem = Make("sum", "fp32", "8");
-  problem.kernel = "chain";
+  problem.kernel = "sort";
   auto reference = Reference::ComputeOrLoad(problem, 1, "", 1);
   ASSERT_FALSE(reference.ok());
-  EXPECT_EQ(reference.error(), "there is no reference for kernel chain");
+  EXPECT_EQ(reference.error(), "there is no reference for kernel sort");
 }
 
 TEST(Reference, TakesAnyNumberOfThreads) {

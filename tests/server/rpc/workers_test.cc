@@ -99,7 +99,7 @@ TEST(Workers, DevicesFollowTheirWorkers) {
   grpc::ClientContext context;
   ListKernelsResponse kernels;
   ASSERT_TRUE(server.devices().ListKernels(&context, {}, &kernels).ok());
-  ASSERT_EQ(kernels.kernels_size(), 6);
+  ASSERT_EQ(kernels.kernels_size(), 7);
   for (const KernelInfo& kernel : kernels.kernels()) {
     if (kernel.name() == "matmul") {
       EXPECT_EQ(kernel.implementations_size(), 3);
