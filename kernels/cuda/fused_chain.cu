@@ -77,7 +77,6 @@ Implementation CudaFusedChain() {
   implementation.summary = "one kernel: all steps in registers, one read and one write";
   implementation.dtypes = cuda::ChainDTypes::List();
   implementation.default_choice = true;
-  implementation.rung = 2;
   implementation.create = cuda::Create;
   return implementation;
 }

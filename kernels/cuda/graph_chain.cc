@@ -98,7 +98,6 @@ Implementation CudaGraphChain() {
   Implementation implementation = CudaLaunchesChain();
   implementation.name = "cuda/graph";
   implementation.summary = "the launches of cuda/launches in one CUDA graph";
-  implementation.rung = 1;
   implementation.create = cuda::Create;
   return implementation;
 }
