@@ -9,28 +9,34 @@ namespace kbench::cublas {
 Arithmetic ArithmeticOf(DType dtype) {
   switch (dtype) {
     case DType::kFp64:
-      return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, "CUBLAS_COMPUTE_64F"};
+      return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, "CUBLAS_COMPUTE_64F"};
     case DType::kTf32:
-      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, "CUBLAS_COMPUTE_32F_FAST_TF32"};
+      return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32,
+              "CUBLAS_COMPUTE_32F_FAST_TF32"};
     case DType::kFp16:
-      return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, "CUBLAS_COMPUTE_32F"};
+      return {CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, "CUBLAS_COMPUTE_32F"};
     case DType::kBf16:
-      return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, "CUBLAS_COMPUTE_32F"};
+      return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, "CUBLAS_COMPUTE_32F"};
+    case DType::kFp8E4M3:
+      return {CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, "CUBLAS_COMPUTE_32F"};
+    case DType::kInt8:
+      return {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I, "CUBLAS_COMPUTE_32I"};
     default:
-      return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, "CUBLAS_COMPUTE_32F"};
+      return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, "CUBLAS_COMPUTE_32F"};
   }
 }
 
 const void* One(cudaDataType_t scale) {
   static const double wide = 1;
   static const float narrow = 1;
+  static const std::int32_t whole = 1;
+  if (scale == CUDA_R_32I) return &whole;
   return scale == CUDA_R_64F ? static_cast<const void*>(&wide) : &narrow;
 }
 
-const void* Zero(cudaDataType_t scale) {
-  static const double wide = 0;
-  static const float narrow = 0;
-  return scale == CUDA_R_64F ? static_cast<const void*>(&wide) : &narrow;
+const void* Zero() {
+  static const std::int64_t zeros = 0;  // 0 in every type
+  return &zeros;
 }
 
 GemmCall MakeCall(const Shape& shape, const OperandPointers& operands) {
@@ -75,6 +81,16 @@ ImplementationError StatusError(const std::string& what, cublasStatus_t status) 
   return ImplementationError{
       memory ? ImplementationError::Kind::kOutOfMemory : ImplementationError::Kind::kDeviceError,
       what + ": " + StatusText(status), memory ? static_cast<std::int64_t>(kWorkspaceBytes) : 0};
+}
+
+std::optional<std::string> FindUnaligned(const std::string& what,
+                                         const std::vector<AlignedExtent>& extents) {
+  for (const AlignedExtent& one : extents) {
+    if (one.extent % one.multiple == 0) continue;
+    return what + " need " + one.name + " to be a multiple of " + std::to_string(one.multiple) +
+           ", not " + std::to_string(one.extent);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> OverriddenMathMode(const Problem& problem) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/implementation.h"
 
@@ -19,7 +20,8 @@ inline constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 // What a dtype means to cuBLAS. fp32 stays IEEE: CUBLAS_COMPUTE_32F uses TF32 only where the
 // handle's math mode allows it, and ours does not.
 struct Arithmetic {
-  cudaDataType_t storage;
+  cudaDataType_t storage;  // of the operands
+  cudaDataType_t result;
   cudaDataType_t scale;  // of alpha and beta
   cublasComputeType_t compute;
   const char* compute_name;
@@ -28,7 +30,7 @@ Arithmetic ArithmeticOf(DType dtype);
 
 // 1 and 0 in the scale's type, for alpha and beta.
 const void* One(cudaDataType_t scale);
-const void* Zero(cudaDataType_t scale);
+const void* Zero();
 
 // Row-major c = op(a) op(b) is column-major c^T = op(b)^T op(a)^T: the operands change places and
 // what is transposed stays so.
@@ -59,6 +61,16 @@ class Workspace {
 // A status as an error; ALLOC_FAILED is an OUT_OF_MEMORY of the workspace's size.
 ImplementationError StatusError(const std::string& what, cublasStatus_t status);
 std::string StatusText(int status);
+
+// Extents and leading extents of `call`, as cuBLAS names them, that must be multiples of a number.
+// Nothing, or the first that is not, with what is there and what would be right.
+struct AlignedExtent {
+  const char* name;  // in the words of the problem: "k"
+  std::int64_t extent;
+  std::int64_t multiple;
+};
+std::optional<std::string> FindUnaligned(const std::string& what,
+                                         const std::vector<AlignedExtent>& extents);
 
 // NVIDIA_TF32_OVERRIDE changes what fp32 and tf32 mean behind our back: why the problem is refused
 // then, or nothing.
