@@ -3,9 +3,9 @@
 // the storage type of the inputs but for two: int8 adds up in int32 and C is int32; fp8e4m3 adds up
 // in fp32 and C is bf16, which is what frameworks ask for (an E4M3 result would need a scale).
 //
-// Tensor cores want both operands of fp8e4m3 to be contiguous along k: layout nt, its default. In
-// the letters of BLAS, which is column-major and sees C^T = B^T A^T, the same storage is called
-// "tn".
+// Tensor cores want both operands of 8 bits to be contiguous along k: layout nt, the default of
+// fp8e4m3 and int8. In the letters of BLAS, which is column-major and sees C^T = B^T A^T, the same
+// storage is called "tn".
 #include <algorithm>
 #include <cmath>
 
@@ -37,7 +37,7 @@ Expected<Shape, CatalogError> Parse(const std::string& text, DType dtype) {
                                  : extents.size() == 1 ? extents[0]
                                                        : extents[i]);
   }
-  const char* const usual = dtype == DType::kFp8E4M3 ? "nt" : "nn";
+  const char* const usual = Info(dtype).storage_bytes == 1 ? "nt" : "nn";
   shape.layout = size->layout.empty() ? usual : size->layout;
   return WithinBounds(std::move(shape), dtype, *FindKernel("matmul"));
 }
@@ -114,7 +114,8 @@ KernelEntry MatmulEntry() {
   entry.name = "matmul";
   entry.summary = "Multiplies two matrices: C = A B.";
   entry.size_help =
-      "N | MxNxK | m=,n=,k=[,layout=nn|nt|tn|tt]; nt for fp8e4m3, else nn; 4096, 4096x4096x1024";
+      "N | MxNxK | m=,n=,k=[,layout=nn|nt|tn|tt]; nt for fp8e4m3 and int8, else nn; 4096, "
+      "4096x4096x1024";
   entry.dtypes = {DType::kFp64, DType::kFp32,    DType::kTf32, DType::kFp16,
                   DType::kBf16, DType::kFp8E4M3, DType::kInt8};
   entry.baselines = {"cublas",       "cublaslt",

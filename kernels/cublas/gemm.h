@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "kernels/implementation.h"
 
@@ -62,15 +61,9 @@ class Workspace {
 ImplementationError StatusError(const std::string& what, cublasStatus_t status);
 std::string StatusText(int status);
 
-// Extents and leading extents of `call`, as cuBLAS names them, that must be multiples of a number.
-// Nothing, or the first that is not, with what is there and what would be right.
-struct AlignedExtent {
-  const char* name;  // in the words of the problem: "k"
-  std::int64_t extent;
-  std::int64_t multiple;
-};
-std::optional<std::string> FindUnaligned(const std::string& what,
-                                         const std::vector<AlignedExtent>& extents);
+// What the libraries ask of operands of 8 bits: why a shape is refused, or nothing.
+std::optional<std::string> UnalignedInt8(const Shape& shape);
+std::optional<std::string> UnalignedFp8(const Shape& shape);
 
 // NVIDIA_TF32_OVERRIDE changes what fp32 and tf32 mean behind our back: why the problem is refused
 // then, or nothing.

@@ -91,7 +91,6 @@ cublasStatus_t CublasLtInstance::Choose(int place, int* found) {
 }
 
 std::optional<ImplementationError> CublasLtInstance::Prepare(int place) {
-  if (auto error = workspace_.Allocate()) return error;
   cublasStatus_t status = cublasLtCreate(&handle_);
   if (status == CUBLAS_STATUS_SUCCESS) status = Describe();
   if (status != CUBLAS_STATUS_SUCCESS) return StatusError("the cuBLASLt plan", status);
@@ -111,7 +110,7 @@ std::optional<ImplementationError> CublasLtInstance::Prepare(int place) {
                                0};
   }
   if (status != CUBLAS_STATUS_SUCCESS) return StatusError("cuBLASLt's heuristic", status);
-  return std::nullopt;
+  return workspace_.Allocate();
 }
 
 int CublasLtInstance::Attribute(cublasLtMatmulAlgoConfigAttributes_t attribute) const {
@@ -144,6 +143,8 @@ Expected<std::unique_ptr<Instance>, ImplementationError> CreateLt(const Problem&
 }
 
 std::optional<std::string> UnsupportedByLt(const Problem& problem) {
+  if (problem.dtype == DType::kInt8) return UnalignedInt8(problem.shape);
+  if (problem.dtype == DType::kFp8E4M3) return UnalignedFp8(problem.shape);
   return OverriddenMathMode(problem);
 }
 

@@ -92,7 +92,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {
-  return OverriddenMathMode(problem);
+  return problem.dtype == DType::kInt8 ? UnalignedInt8(problem.shape) : OverriddenMathMode(problem);
 }
 
 }  // namespace

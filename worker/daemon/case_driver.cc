@@ -43,6 +43,10 @@ CaseDriver::CaseDriver(DriverContext context, const v1::Assign& assign, const Ca
     auto cell = std::make_unique<Cell>();
     cell->name = name;
     cell->baseline = name == assign.baseline();
+    for (const v1::Fallback& fallback : assign.fallbacks()) {
+      if (fallback.implementation() != name) continue;
+      cell->lower.assign(fallback.lower().begin(), fallback.lower().end());
+    }
     cells_.push_back(std::move(cell));
   }
 }
