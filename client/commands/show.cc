@@ -44,8 +44,7 @@ class Show final : public Command {
     arguments.Positional("JOB", &job_, "As submit or list printed it");
     DeclareFormat(arguments, &format_);
     arguments.Flag("-v,--verbose", &verbose_,
-                   "Also how each implementation ran: algorithm, tile, tuned or not, registers, "
-                   "shared memory, spills, occupancy");
+                   "How each row ran: tile, tuning, registers, spills ...");
   }
 
   int Run(Context& context) override {
