@@ -110,6 +110,7 @@ class CaseDriver {
 
   // case_tune.cc
   void TuneResident();
+  void ForgetCandidate(const Cell& cell);
   std::string TuningCell(const Cell& cell) const;
   std::string KnownCandidate(const Cell& cell) const;
 

@@ -38,6 +38,14 @@ std::string CaseDriver::KnownCandidate(const Cell& cell) const {
   return context_.tuning->Find(TuningCell(cell), MakingOf(*hello));
 }
 
+// What was the fastest and does not work may work after another tuning, and is at least not taken
+// for granted.
+void CaseDriver::ForgetCandidate(const Cell& cell) {
+  if (context_.tuning == nullptr || cell.prepared.candidates() < 2) return;
+  const absl::Status forgotten = context_.tuning->Forget(TuningCell(cell));
+  if (!forgotten.ok()) spdlog::warn("{}", std::string(forgotten.message()));
+}
+
 // One after the other, with everything prepared and nothing else running: what is compared within
 // an implementation must not be disturbed by another one.
 void CaseDriver::TuneResident() {

@@ -1,6 +1,5 @@
 #include "worker/daemon/tuning_store.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -52,12 +51,16 @@ std::string TuningStore::Find(const std::string& cell, const std::string& making
 
 absl::Status TuningStore::Put(const std::string& cell, const std::string& making,
                               const std::string& candidate) {
-  choices_.erase(std::remove_if(choices_.begin(), choices_.end(),
-                                [&](const Choice& choice) { return choice.cell == cell; }),
-                 choices_.end());
+  std::erase_if(choices_, [&](const Choice& choice) { return choice.cell == cell; });
   choices_.push_back({cell, making, candidate});
   if (choices_.size() > kMostChoices) choices_.erase(choices_.begin());
   return Save();
+}
+
+absl::Status TuningStore::Forget(const std::string& cell) {
+  const auto gone =
+      std::erase_if(choices_, [&](const Choice& choice) { return choice.cell == cell; });
+  return gone == 0 ? absl::OkStatus() : Save();
 }
 
 absl::Status TuningStore::Forget() {

@@ -21,6 +21,8 @@ class TuningStore {
   std::string Find(const std::string& cell, const std::string& making) const;
   absl::Status Put(const std::string& cell, const std::string& making,
                    const std::string& candidate);
+  // Nothing is known of the cell any more; of no cell at all.
+  absl::Status Forget(const std::string& cell);
   absl::Status Forget();
 
  private:

@@ -44,6 +44,17 @@ TEST_F(CaseDriverTest, AnotherShapeIsTunedAnew) {
   EXPECT_EQ(Run()["fake/tuned"].configuration().at("tuned"), "cached");
 }
 
+TEST_F(CaseDriverTest, AChoiceThatDoesNotWorkIsForgotten) {
+  TuningStore store(scratch_ + "/tuning.json", "device");
+  tuning_ = &store;
+  Implementations({"fake/tuned-wrong"});
+  for (int i = 0; i < 2; ++i) {
+    const v1::Result result = Run()["fake/tuned-wrong"];
+    EXPECT_EQ(result.outcome(), v1::OUTCOME_WRONG_RESULT);
+    EXPECT_EQ(result.configuration().at("tuned"), "measured");
+  }
+}
+
 TEST_F(CaseDriverTest, WithoutAStoreItIsTunedEachTime) {
   Implementations({"fake/tuned"});
   for (int i = 0; i < 2; ++i) {

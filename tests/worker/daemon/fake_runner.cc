@@ -34,7 +34,8 @@ const char* const kNames[] = {
     "fake/flood", "fake/oom", "fake/oom-if-shared", "fake/too-slow", "fake/negative", "fake/empty",
     "fake/drift", "fake/stolen", "fake/stolen-at-first", "fake/exclusive-a", "fake/slow-check",
     "fake/synchronizes", "fake/late-burst", "fake/exclusive-b", "fake/fatal", "fake/unsupported",
-    "fake/close", "fake/late-half-frame", "fake/tuned", "fake/tuned-badly", "fake/unsupported-too",
+    "fake/close", "fake/late-half-frame", "fake/tuned", "fake/tuned-badly", "fake/tuned-wrong",
+    "fake/unsupported-too",
     // Sound, under names that the catalog knows as baselines of matmul.
     "cpu/openblas", "cpu/naive"};
 
@@ -250,7 +251,7 @@ class FakeRunner {
     if ((Is("slow") || Is("slow-check")) && verify.stage() != v1::Verify::AFTER) {
       std::this_thread::sleep_for(std::chrono::milliseconds(350));
     }
-    verified->set_passed(!Is("wrong") &&
+    verified->set_passed(!Is("wrong") && !Is("tuned-wrong") &&
                          !(Is("wrong-after") && verify.stage() == v1::Verify::AFTER));
     verified->set_relative_error(verified->passed() ? 1e-7 : 0.5);
     verified->set_tolerance(1e-5);

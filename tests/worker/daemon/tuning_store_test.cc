@@ -47,6 +47,17 @@ TEST_F(TuningStoreTest, ForgetsOnRequest) {
   EXPECT_EQ(TuningStore(path_, "gpu").Find("cell", "build"), "");
 }
 
+TEST_F(TuningStoreTest, ForgetsOneCell) {
+  TuningStore store(path_, "gpu");
+  ASSERT_TRUE(store.Put("cell", "build", "a").ok());
+  ASSERT_TRUE(store.Put("other", "build", "b").ok());
+  EXPECT_TRUE(store.Forget("unknown").ok());
+  EXPECT_TRUE(store.Forget("cell").ok());
+  const TuningStore again(path_, "gpu");
+  EXPECT_EQ(again.Find("cell", "build"), "");
+  EXPECT_EQ(again.Find("other", "build"), "b");
+}
+
 TEST_F(TuningStoreTest, AFileThatIsNoneIsEmpty) {
   std::filesystem::create_directories(dir_ + "/deep");
   for (const char* text : {"", "{", "[]", R"({"device":"gpu","choices":7})",
