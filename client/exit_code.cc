@@ -58,6 +58,12 @@ bool AskedForAndMissing(const Job& job, const CaseStatus& status) {
   return false;
 }
 
+// The case itself was asked for, and nothing was measured.
+bool NothingRan(const CaseStatus& status) {
+  return status.results_size() > 0 &&
+         std::all_of(status.results().begin(), status.results().end(), DidNotRun);
+}
+
 int ExitCodeOfResult(const Result& result) {
   switch (result.outcome()) {
     case kbench::v1::OUTCOME_OK:
@@ -100,7 +106,8 @@ int ExitCodeOf(const Job& job) {
   int code = ExitCodeOfState(job.state());
   for (const CaseStatus& status : job.cases()) {
     code = WorseExitCode(code, ExitCodeOfState(status.state()));
-    if (AskedForAndMissing(job, status)) code = WorseExitCode(code, kExitBadOutcome);
+    if (AskedForAndMissing(job, status) || NothingRan(status))
+      code = WorseExitCode(code, kExitBadOutcome);
     for (const Result& result : status.results())
       code = WorseExitCode(code, ExitCodeOfResult(result));
   }

@@ -87,6 +87,8 @@ const ReasonWords* FindReason(const std::string& reason) {
 const ReasonWords* FindOutcomeReason(const std::string& reason) {
   static const std::map<std::string, ReasonWords> words = {
       {"SIDE_STREAM", {"it works on another stream, which its time does not hold", kOneStream}},
+      {"NOT_WRITTEN",
+       {"a timed launch left its output unwritten, or wrote it on another stream", kOneStream}},
       {"PERSISTING_L2",
        {"it asks for cache lines that survive the flush",
         "Take the persisting window out of the implementation: cold mode needs it evicted"}},

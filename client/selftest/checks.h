@@ -28,7 +28,8 @@ bool AllPassed(const std::vector<Check>& checks);
 // flush, roofs, canaries.
 std::vector<Check> CalibrationChecks(const kbench::v1::Device& device);
 
-// Elements of a fp32 copy that takes about 200 us (100 us to 1 ms): a power of two.
+// Elements of a fp32 copy with which a fixture, which works some fifty times as long as a copy,
+// takes 200 to 400 us: a power of two.
 std::int64_t CopyElements(const kbench::v1::Device& device);
 
 // One submit of two fixtures.

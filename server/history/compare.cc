@@ -1,10 +1,12 @@
 #include "server/history/compare.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "fmt/format.h"
 #include "worker/stats/clocked_comparison.h"
+#include "worker/stats/distributions.h"
 
 namespace kbench::history {
 namespace {
@@ -15,7 +17,8 @@ using stats::ComparisonVerdict;
 
 // The most false discoveries among a family's verdicts.
 constexpr double kFalseDiscoveries = 0.05;
-constexpr int kLeastRounds = 6;  // below, rounds that pair have no interval
+constexpr int kLeastRounds = 6;       // below, rounds that pair have no interval
+constexpr double kIntervalZ = 2.108;  // of a 96.5 % interval, which a comparison publishes
 
 std::string FlushOf(const Result& result) {
   return result.policy().flush().empty() ? "clean" : result.policy().flush();
@@ -134,6 +137,14 @@ stats::ClockedComparison Compared(const Result& a, const Result& b, double margi
   return stats::CompareSessions(one, other, margin, between_session_ratio);
 }
 
+// That the ratio is 1, as far as its interval tells.
+double PValueOfInterval(const BaselineComparison& comparison) {
+  const double half_width = (std::log(comparison.high()) - std::log(comparison.low())) / 2;
+  const double distance = std::abs(std::log(comparison.speedup()));
+  if (!(half_width > 0)) return distance > 0 ? 0 : 1;
+  return stats::StudentTwoSided(kIntervalZ * distance / half_width, kLeastRounds - 1);
+}
+
 }  // namespace
 
 std::vector<std::string> KeyDifferences(const Result& a, const Result& b) {
@@ -208,13 +219,13 @@ BaselineComparison CompareResults(const Result& a, const Result& b, const Compar
   return comparison;
 }
 
-void BoundFalseDiscoveries(std::vector<BaselineComparison>* family) {
+void BoundFalseDiscoveries(const std::vector<BaselineComparison*>& family) {
   std::vector<BaselineComparison*> members;
   std::vector<double> p_values;
-  for (BaselineComparison& comparison : *family) {
-    if (!(comparison.low() > 0)) continue;
-    members.push_back(&comparison);
-    p_values.push_back(comparison.p_value());
+  for (BaselineComparison* comparison : family) {
+    if (!(comparison->low() > 0) || !(comparison->high() > 0)) continue;
+    members.push_back(comparison);
+    p_values.push_back(PValueOfInterval(*comparison));
   }
   const std::vector<double> adjusted = stats::AdjustedPValues(p_values);
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -230,6 +241,16 @@ void BoundFalseDiscoveries(std::vector<BaselineComparison>* family) {
     comparison.set_verdict(stats::VerdictName(ComparisonVerdict::kInconclusive));
     comparison.add_reasons("MANY_COMPARISONS");
   }
+}
+
+void BoundFalseDiscoveries(kbench::v1::Job* job) {
+  std::vector<BaselineComparison*> family;
+  for (kbench::v1::CaseStatus& status : *job->mutable_cases()) {
+    for (Result& result : *status.mutable_results()) {
+      if (result.has_comparison()) family.push_back(result.mutable_comparison());
+    }
+  }
+  BoundFalseDiscoveries(family);
 }
 
 }  // namespace kbench::history

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kbench/v1/job.pb.h"
 #include "kbench/v1/result.pb.h"
 
 namespace kbench::history {
@@ -26,9 +27,13 @@ kbench::v1::BaselineComparison CompareResults(const kbench::v1::Result& a,
                                               const kbench::v1::Result& b,
                                               const CompareOptions& options);
 
-// Bounds the false discoveries of a family at 5 % (Benjamini-Hochberg over the p-values of those
-// with a ratio): a `faster` or `slower` that does not hold up becomes `inconclusive` with the
-// reason MANY_COMPARISONS.
-void BoundFalseDiscoveries(std::vector<kbench::v1::BaselineComparison>* family);
+// Bounds the false discoveries of a family at 5 % (Benjamini-Hochberg): a `faster` or `slower` that
+// does not hold up becomes `inconclusive` with the reason MANY_COMPARISONS. The p of a member is
+// that of its ratio against its own interval (Student's t with as many degrees of freedom as the
+// fewest rounds leave): a permutation of 8 rounds has no p below 0.008, and a large difference
+// would drown among twenty sizes without one. Those without an interval do not belong to it.
+void BoundFalseDiscoveries(const std::vector<kbench::v1::BaselineComparison*>& family);
+// The same for a job's own table: all its comparisons with baselines are one family.
+void BoundFalseDiscoveries(kbench::v1::Job* job);
 
 }  // namespace kbench::history

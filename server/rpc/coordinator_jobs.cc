@@ -8,6 +8,7 @@
 #include "kernels/catalog/catalog.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
+#include "server/history/compare.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/coordinator.h"
 #include "server/rpc/validate.h"
@@ -152,6 +153,7 @@ void Coordinator::Decorate(Job& job) {
 absl::StatusOr<Job> Coordinator::Get(const std::string& name) {
   KB_ASSIGN_OR_RETURN(Job job, store_.GetJob(JobName(name), true));
   Decorate(job);
+  if (HasEnded(job)) history::BoundFalseDiscoveries(&job);  // before, the family is not complete
   return job;
 }
 

@@ -113,7 +113,9 @@ absl::StatusOr<kbench::v1::CompareResultsResponse> ResultService::Compare(
                                  .force = request.force(),
                                  .between_session_ratio = std::max(ratio_of(a), ratio_of(b))}));
   }
-  history::BoundFalseDiscoveries(&family);
+  std::vector<kbench::v1::BaselineComparison*> members;
+  for (kbench::v1::BaselineComparison& comparison : family) members.push_back(&comparison);
+  history::BoundFalseDiscoveries(members);
   kbench::v1::CompareResultsResponse response;
   for (kbench::v1::BaselineComparison& comparison : family) {
     *response.add_comparisons() = std::move(comparison);

@@ -60,8 +60,14 @@ const JobRow kJobs[] = {
         results { implementation: "x/y" outcome: OUTCOME_UNSUPPORTED } })",
      0},
     {"all is not a name", R"(state: JOB_STATE_SUCCEEDED spec { implementations: "all" }
-        cases { state: JOB_STATE_SUCCEEDED results { implementation: "x" outcome: OUTCOME_UNSUPPORTED } })",
+        cases { state: JOB_STATE_SUCCEEDED results { implementation: "x" outcome: OUTCOME_UNSUPPORTED }
+                results { implementation: "y" outcome: OUTCOME_OK verdict: VERDICT_VALID } })",
      0},
+    {"nothing of a case ran", R"(state: JOB_STATE_SUCCEEDED
+        cases { state: JOB_STATE_SUCCEEDED results { outcome: OUTCOME_OK verdict: VERDICT_VALID } }
+        cases { state: JOB_STATE_SUCCEEDED results { implementation: "x" outcome: OUTCOME_UNSUPPORTED }
+                results { implementation: "y" outcome: OUTCOME_SKIPPED } })",
+     1},
     {"asked for by name and skipped",
      R"(state: JOB_STATE_SUCCEEDED spec { implementations: "cpu/naive" }
         cases { state: JOB_STATE_SUCCEEDED results { implementation: "cpu/naive" outcome: OUTCOME_SKIPPED } })",
@@ -78,7 +84,8 @@ const JobRow kJobs[] = {
      1},
     {"cpu is not the family of cpux/y",
      R"(state: JOB_STATE_SUCCEEDED spec { implementations: "cpu" }
-        cases { state: JOB_STATE_SUCCEEDED results { implementation: "cpux/y" outcome: OUTCOME_SKIPPED } })",
+        cases { state: JOB_STATE_SUCCEEDED results { implementation: "cpux/y" outcome: OUTCOME_SKIPPED }
+                results { implementation: "z" outcome: OUTCOME_OK verdict: VERDICT_VALID } })",
      0},
     {"cancelled", R"(state: JOB_STATE_CANCELLED cases { state: JOB_STATE_CANCELLED })", 7},
     {"expired", R"(state: JOB_STATE_EXPIRED cases { state: JOB_STATE_EXPIRED })", 6},

@@ -9,13 +9,20 @@ class CellError(Exception):
     """The client said something that cannot be read as a result."""
 
 
-def read_manifest(path):
-    """The rows of a manifest as dictionaries; lines that start with # are comments."""
+def read_table(path):
+    """The rows of a CSV file as dictionaries; lines that start with # are comments."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
     for row in rows:
         if None in row or None in row.values():
             raise CellError(f"{path}: a row has too many or too few columns: {row}")
+    return rows
+
+
+def read_manifest(path):
+    """The rows of a manifest as dictionaries."""
+    rows = read_table(path)
+    for row in rows:
         for word in row["architectures"].split():
             if not re.fullmatch(r"all|sm_\d+\+?", word):
                 raise CellError(f"{path}: architecture '{word}' should be all, sm_90 or sm_80+")

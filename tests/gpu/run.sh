@@ -16,6 +16,8 @@
 #   --require-nvbench  then the stopwatch part fails
 #   --repeatability    also measures twenty times over, A/A and the pace of a case (repeatability.py). Leaves repeatability.md and .json in $OUT
 #   --only PART        of --repeatability: spread, selftest or pace; may be repeated
+#   --library-table    also measures our best kernels beside the libraries (library_table.py). Leaves library_table.json in $OUT
+#   --table-option X   handed to library_table.py; may be repeated
 #
 # Needs bash, tar, xz, python3, nvidia-smi and cuBLAS. Logs are left in $OUT where that is set. Exits 1 if anything is not as it must be.
 set -euo pipefail
@@ -27,8 +29,8 @@ usage() {
   exit 2
 }
 
-bundle="" tests="" device="gpu0" wheels="" compare_torch=no manifest=yes programs=yes stopwatch=no repeatability=no
-stopwatch_options=() repeatability_options=()
+bundle="" tests="" device="gpu0" wheels="" compare_torch=no manifest=yes programs=yes stopwatch=no repeatability=no library_table=no
+stopwatch_options=() repeatability_options=() table_options=()
 while (($#)); do
   case $1 in
     --tests) tests=${2:?--tests needs a file} && shift ;;
@@ -41,6 +43,8 @@ while (($#)); do
     --require-nvbench) stopwatch_options+=(--require-nvbench) ;;
     --repeatability) repeatability=yes ;;
     --only) repeatability_options+=(--only "${2:?--only needs a part}") && shift ;;
+    --library-table) library_table=yes ;;
+    --table-option) table_options+=("${2:?--table-option needs a word}") && shift ;;
     -*) usage "unknown option $1" ;;
     *) bundle=$1 ;;
   esac
@@ -142,6 +146,8 @@ fi
 [[ $stopwatch == no ]] || part "stopwatch" stopwatch
 [[ $repeatability == no ]] || part "repeatability" python3 "$here/repeatability.py" "$client" "$device" --out "$out" \
   ${repeatability_options[@]+"${repeatability_options[@]}"}
+[[ $library_table == no ]] || part "library table" python3 "$here/library_table.py" "$client" "$device" --out "$out" \
+  ${table_options[@]+"${table_options[@]}"}
 "$client" down
 if [[ -n $tests && $programs == yes ]]; then
   part "test programs" gpu_programs

@@ -17,6 +17,8 @@ constexpr double kGapTolerance = 0.2;
 constexpr double kGapFloorSeconds = 5e-6;
 constexpr std::size_t kGapsKept = 256;
 constexpr std::size_t kGapsForMedian = 3;
+// A longer hold would rest the device.
+constexpr double kMostHold = 0.05;
 // A launch longer than this fills the caches with its own lines in a small part of its time.
 constexpr double kLongLaunch = 0.05;
 
@@ -92,7 +94,7 @@ EngineError BurstRunner::Run(const BurstSpec& spec, const LaunchCall& call, Burs
       error = AfterTimeout(block, samples, out);
       continue;
     }
-    pace_seconds_ = (now - block_begin) / samples;
+    pace_seconds_ = (now - block_begin - block.held_seconds) / samples;
     if (const double clock = timeline_.ClockHertz(); clock > 0) {
       cycles += clock * (now - block_begin);
       clocked += now - block_begin;
@@ -127,6 +129,11 @@ EngineError BurstRunner::RunBlock(int samples, const BurstSpec& spec, const Laun
   QueueHold hold(timeline_);
   EngineError error = hold.Block();
   if (!error) error = Enqueue(samples, spec, call, block);
+  if (!error && block->gate != nullptr && facts_.has_queue) {
+    if (hold_next_) block->held_seconds = std::min(pace_seconds_, kMostHold);
+    hold_next_ = !hold_next_;
+    if (block->held_seconds > 0) timeline_.Hold(block->held_seconds);
+  }
   // Asked before the release, because afterwards a blocker that gave up looks like one released.
   if (facts_.has_queue && timeline_.BlockerTimedOut()) block->timed_out = true;
   const EngineError waited = hold.ReleaseAndWait();
@@ -211,6 +218,7 @@ EngineError BurstRunner::Accept(const Block& block, BurstOutcome* out) {
     out->changed_late = true;
     out->flags |= KB_FLAG_SIDE_STREAM;
   }
+  if (!error && block.gate->Unwritten()) out->unwritten = true;
   return error;
 }
 

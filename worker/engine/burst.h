@@ -1,8 +1,11 @@
 // The burst: samples queued behind one blocker. Per sample the operands are evicted, then the
 // launch runs between two marks; the host enqueues all of it while the queue is held, so that no
 // host cost lies inside a sample. The output is poisoned before the last launch, so that what is
-// checked afterwards is what that one wrote. Knows a Timeline only, neither CUDA
-// nor a CPU. Used from one thread; owned by the engine, one a case.
+// checked afterwards is what that one wrote. Before every other burst's poison the queue is held as
+// long as a sample takes: work on a stream that waits for nothing is over by then and leaves the
+// poison, or it is not, and then it ends after the stop mark of the bursts that are not held.
+// Knows a Timeline only, neither CUDA nor a CPU. Used from one thread; owned by the engine, one a
+// case.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +27,9 @@ class OutputGate {
   // After the whole device is idle: whether the output is another than the one noted. Then a launch
   // works where its stop mark does not wait for it.
   virtual EngineError Changed(bool* changed) = 0;
+  // After Changed(): whether what was noted was still the poison, so that nothing in the timed
+  // queue had written the output.
+  virtual bool Unwritten() = 0;
 };
 
 struct BurstSpec {
@@ -44,6 +50,7 @@ struct BurstOutcome {
   double busy_seconds = 0;    // device time of all samples, also of those discarded
   double clock_hertz = 0;     // of the device's cores, mean over the blocks; 0: not known
   bool changed_late = false;  // the gate's Changed(), after any block
+  bool unwritten = false;     // the gate's Unwritten(), likewise
   std::uint32_t flags = 0;    // KB_FLAG_*
 };
 
@@ -71,6 +78,7 @@ class BurstRunner {
     OutputGate* gate = nullptr;  // of its last sample
     int queued = 0;              // samples wholly enqueued
     bool timed_out = false;      // the blocker gave up before the release
+    double held_seconds = 0;     // beyond what queueing took
     std::vector<double> submit;  // host seconds of each launch
   };
 
@@ -84,6 +92,7 @@ class BurstRunner {
 
   Timeline& timeline_;
   const TimelineFacts facts_;
+  bool hold_next_ = false;    // the next burst's poison
   int most_queued_;           // halved after a blocker that ran out
   double pace_seconds_ = 0;   // wall time of one sample with its flush; 0: unknown
   std::vector<double> gaps_;  // the latest gaps of one flush kind: their median is the flush time

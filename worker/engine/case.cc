@@ -33,16 +33,25 @@ EngineError ParseFlush(const std::string& word, FlushKind* flush) {
 // The output where a burst poisons it and looks at it: the set that is launched last.
 class DeviceGate final : public OutputGate {
  public:
-  DeviceGate(Device& device, const Buffer& output) : device_(device), output_(output) {}
+  // `spec` of the output, `output` where it lies.
+  DeviceGate(Device& device, const OperandSpec& spec, const Buffer& output)
+      : device_(device),
+        output_(output),
+        tells_poison_(Info(spec.storage).output_roundoff > 0 || spec.elements() >= kLeastIntegers) {
+  }
   EngineError Poison() override {
     return device_.EnqueueSet(output_.data, kPoisonByte, output_.bytes);
   }
   EngineError Note() override { return device_.EnqueueNote(output_); }
   EngineError Changed(bool* changed) override { return device_.ChangedSinceNote(output_, changed); }
+  bool Unwritten() override { return tells_poison_ && device_.NoteHolds(output_, kPoisonByte); }
 
  private:
+  // The poison is a NaN in every floating type and an honest -1 in an integer one.
+  static constexpr std::int64_t kLeastIntegers = 16;
   Device& device_;
   const Buffer output_;
+  const bool tells_poison_;
 };
 
 // A check that failed for another reason than the numbers.
@@ -119,7 +128,8 @@ EngineError Case::Open() {
     if (EngineError error = sets_.back()->Fill(spec_.seed)) return error;
   }
   current_set_ = sets - 1;  // the first launch gets the first set
-  if (!specs_.empty()) gate_ = std::make_unique<DeviceGate>(device_, sets_.back()->output());
+  if (!specs_.empty())
+    gate_ = std::make_unique<DeviceGate>(device_, specs_.back(), sets_.back()->output());
   PlanBursts();
   return {};
 }
@@ -201,7 +211,7 @@ EngineError Case::LaunchForCheck(int stage, std::uint64_t seed, const LaunchCall
     spec_.seed = seed;
   }
   burst_flags_ = 0;
-  changed_late_ = false;
+  changed_late_ = unwritten_ = false;
   for (const auto& set : sets_) {
     if (stage == KB_VERIFY_NEW_SEED) {
       if (EngineError error = set->Fill(seed)) return error;
@@ -222,6 +232,14 @@ bool Case::FailForTricks(kb_check* check) const {
          "the output changed after the timed stream had passed the launch: it works on another "
          "stream, which its time does not hold",
          check);
+    return true;
+  }
+  if (unwritten_) {
+    Fail(
+        "NOT_WRITTEN",
+        "the timed stream had passed a launch and the output still held the poison from before it: "
+        "the launch does not write its output, or on another stream, which its time does not hold",
+        check);
     return true;
   }
   if ((burst_flags_ & KB_FLAG_PERSISTING_L2) != 0) {
@@ -303,6 +321,7 @@ EngineError Case::Burst(const kb_burst_spec& spec, const LaunchCall& call,
   const EngineError error = RunBurst(burst, call, &outcome);
   burst_flags_ |= outcome.flags;
   changed_late_ = changed_late_ || outcome.changed_late;
+  unwritten_ = unwritten_ || outcome.unwritten;
   FillRecord(error, outcome, record);
   return error;
 }
@@ -320,6 +339,7 @@ EngineError Case::RunBurst(const BurstSpec& spec, const LaunchCall& call, BurstO
   const EngineError error = bursts_.Run(checked, call, &untimed);
   outcome->flags |= untimed.flags & (KB_FLAG_SIDE_STREAM | KB_FLAG_PERSISTING_L2);
   outcome->changed_late = untimed.changed_late;
+  outcome->unwritten = untimed.unwritten;
   return error;
 }
 

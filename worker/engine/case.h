@@ -77,6 +77,7 @@ class Case {
   std::unique_ptr<SteadyBurst> steady_;  // in mode steady
   std::uint32_t burst_flags_ = 0;        // of the bursts since the last BEFORE or NEW_SEED
   bool changed_late_ = false;            // likewise
+  bool unwritten_ = false;               // likewise
   std::unique_ptr<reference::Reference> reference_;  // of the current seed; null: not needed yet
 };
 

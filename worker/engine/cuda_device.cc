@@ -131,6 +131,13 @@ EngineError CudaDevice::ChangedSinceNote(const Buffer& buffer, bool* changed) {
   return {};
 }
 
+bool CudaDevice::NoteHolds(const Buffer& buffer, unsigned char value) {
+  const std::size_t piece = std::min(static_cast<std::size_t>(buffer.bytes), kNoteBytes);
+  const auto is_value = [value](unsigned char byte) { return byte == value; };
+  return std::all_of(note_, note_ + piece, is_value) &&
+         std::all_of(note_ + kNoteBytes, note_ + kNoteBytes + piece, is_value);
+}
+
 EngineError CudaDevice::FillInput(const OperandSpec& spec, int operand, std::uint64_t seed,
                                   void* data) {
   return Wait(EnqueueFill(spec, operand, seed, data, stream_), "filling the inputs");

@@ -30,6 +30,7 @@ class CudaDevice final : public Device {
   EngineError EnqueueSet(void* data, unsigned char value, std::int64_t bytes) override;
   EngineError EnqueueNote(const Buffer& buffer) override;
   EngineError ChangedSinceNote(const Buffer& buffer, bool* changed) override;
+  bool NoteHolds(const Buffer& buffer, unsigned char value) override;
   EngineError FillInput(const OperandSpec& spec, int operand, std::uint64_t seed,
                         void* data) override;
   EngineError Digest(const void* data, std::int64_t bytes, std::uint64_t* digest) override;

@@ -276,6 +276,12 @@ double CudaTimeline::GapSeconds(int index) {
   return Between(stops_[i], starts_[i + 1]);
 }
 
+void CudaTimeline::Hold(double seconds) {
+  const double end = HostSeconds() + seconds;
+  while (HostSeconds() < end) {
+  }
+}
+
 double CudaTimeline::HostSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

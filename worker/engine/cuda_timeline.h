@@ -59,6 +59,7 @@ class CudaTimeline final : public Timeline {
   bool BlockerTimedOut() override;
   std::uint32_t Disturbances() override;
   double HostSeconds() override;
+  void Hold(double seconds) override;
 
  private:
   EngineError Allocate();

@@ -46,6 +46,8 @@ class Device {
     *changed = false;
     return {};
   }
+  // Whether all that the last look saw is this byte; asked after ChangedSinceNote().
+  virtual bool NoteHolds(const Buffer& /*buffer*/, unsigned char /*value*/) { return false; }
   // Fills an input from the seed; `operand` is its place among the operands. The same bits on every
   // device (kernels/reference/random.h).
   virtual EngineError FillInput(const OperandSpec& spec, int operand, std::uint64_t seed,

@@ -69,6 +69,8 @@ class Timeline {
   virtual std::uint32_t Disturbances() = 0;
   // Host time, seconds.
   virtual double HostSeconds() = 0;
+  // Lets host time pass while the queue is held; nothing where there is no queue.
+  virtual void Hold(double /*seconds*/) {}
 
  private:
   static TimelineError NoGraphs() {

@@ -207,21 +207,29 @@ TEST(CompareResults, OtherClocksAreTold) {
   EXPECT_THAT(comparison.reasons(), ElementsAre("CLOCK_CONFOUNDED"));
 }
 
-BaselineComparison Verdict(const std::string& verdict, double p) {
+BaselineComparison Verdict(const std::string& verdict, double speedup, double half_width) {
   BaselineComparison comparison;
   comparison.set_verdict(verdict);
-  comparison.set_speedup(1.1);
-  comparison.set_low(1.05);
-  comparison.set_high(1.15);
-  comparison.set_p_value(p);
+  comparison.set_speedup(speedup);
+  comparison.set_low(speedup - half_width);
+  comparison.set_high(speedup + half_width);
   return comparison;
 }
 
+void Bound(std::vector<BaselineComparison>& family) {
+  std::vector<BaselineComparison*> members;
+  for (BaselineComparison& comparison : family) members.push_back(&comparison);
+  BoundFalseDiscoveries(members);
+}
+
+// Just beyond the margin: p = 0.03 by itself.
+BaselineComparison Doubtful() { return Verdict("slower", 0.965, 0.025); }
+
 TEST(BoundFalseDiscoveries, ALoneFindingAmongManyIsDoubted) {
-  std::vector<BaselineComparison> family(20, Verdict("equivalent", 0.5));
-  family[3] = Verdict("slower", 0.03);
-  family[7] = Verdict("faster", 0.0001);
-  BoundFalseDiscoveries(&family);
+  std::vector<BaselineComparison> family(20, Verdict("equivalent", 1.001, 0.004));
+  family[3] = Doubtful();
+  family[7] = Verdict("faster", 2, 0.01);
+  Bound(family);
   EXPECT_EQ(family[3].verdict(), "inconclusive");
   EXPECT_THAT(family[3].reasons(), ElementsAre("MANY_COMPARISONS"));
   EXPECT_THAT(family[3].message(), HasSubstr("slower by itself, but among 20 comparisons"));
@@ -229,20 +237,43 @@ TEST(BoundFalseDiscoveries, ALoneFindingAmongManyIsDoubted) {
   EXPECT_EQ(family[0].verdict(), "equivalent");
 }
 
+// A permutation of 8 rounds has no p below 0.0078, and 0.0078 x 100 is beyond any bound.
+TEST(BoundFalseDiscoveries, AClearDifferenceIsFoundAmongAHundred) {
+  std::vector<BaselineComparison> family(100, Verdict("equivalent", 1.001, 0.004));
+  family[50] = Verdict("slower", 0.98, 0.001);
+  family[50].set_p_value(0.0078);
+  Bound(family);
+  EXPECT_EQ(family[50].verdict(), "slower");
+}
+
 TEST(BoundFalseDiscoveries, ManyFindingsHoldUp) {
-  std::vector<BaselineComparison> family(20, Verdict("slower", 0.03));
-  BoundFalseDiscoveries(&family);
+  std::vector<BaselineComparison> family(20, Doubtful());
+  Bound(family);
   EXPECT_EQ(family[19].verdict(), "slower");
-  std::vector<BaselineComparison> alone = {Verdict("slower", 0.03)};
-  BoundFalseDiscoveries(&alone);
+  std::vector<BaselineComparison> alone = {Doubtful()};
+  Bound(alone);
   EXPECT_EQ(alone[0].verdict(), "slower");
 }
 
 TEST(BoundFalseDiscoveries, ThoseWithoutAnIntervalAreNotOfTheFamily) {
   std::vector<BaselineComparison> family(100);
-  family[5] = Verdict("slower", 0.03);
-  BoundFalseDiscoveries(&family);
+  family[5] = Doubtful();
+  Bound(family);
   EXPECT_EQ(family[5].verdict(), "slower");
+}
+
+TEST(BoundFalseDiscoveries, AJobsTableIsOneFamily) {
+  kbench::v1::Job job;
+  for (int i = 0; i < 20; ++i) {
+    auto* results = job.add_cases()->mutable_results();
+    results->Add()->set_is_baseline(true);
+    *results->Add()->mutable_comparison() =
+        i == 3 ? Doubtful() : Verdict("equivalent", 1.001, 0.004);
+  }
+  BoundFalseDiscoveries(&job);
+  EXPECT_EQ(job.cases(3).results(1).comparison().verdict(), "inconclusive");
+  EXPECT_EQ(job.cases(4).results(1).comparison().verdict(), "equivalent");
+  EXPECT_FALSE(job.cases(3).results(0).has_comparison());
 }
 
 }  // namespace

@@ -78,6 +78,39 @@ TEST_F(BurstTest, AnOutputThatChangesAfterTheStreamIsASideStream) {
   EXPECT_THAT(out_.device_seconds, SizeIs(2));
 }
 
+TEST_F(BurstTest, EveryOtherPoisonedBurstIsHeldForASample) {
+  FakeGate gate(timeline_);
+  runner_.SetPace(2e-3);
+  ASSERT_FALSE(Run({1, 0, FlushKind::kClean, &gate}));
+  EXPECT_EQ(Count("hold"), 0);
+  runner_.SetPace(2e-3);
+  timeline_.calls.clear();
+  const double before = timeline_.clock;
+  ASSERT_FALSE(Run({1, 0, FlushKind::kClean, &gate}));
+  EXPECT_THAT(timeline_.calls,
+              ElementsAre("begin", "block", "poison", "clean", "start0", "launch", "stop0", "note",
+                          "hold", "release", "sync", "look", "end"));
+  EXPECT_GT(timeline_.clock - before, 2e-3);
+  // What it held is not the pace of a sample: the next hold is as short as the launch is.
+  ASSERT_FALSE(Run({1, 0, FlushKind::kClean, &gate}));
+  EXPECT_EQ(Count("hold"), 1);
+  const double third = timeline_.clock;
+  ASSERT_FALSE(Run({1, 0, FlushKind::kClean, &gate}));
+  EXPECT_EQ(Count("hold"), 2);
+  EXPECT_LT(timeline_.clock - third, 1e-3);
+}
+
+TEST_F(BurstTest, AnOutputThatTheQueueDidNotWriteIsTold) {
+  FakeGate gate(timeline_);
+  gate.unwritten = true;
+  ASSERT_FALSE(Run({2, 0, FlushKind::kClean, &gate}));
+  EXPECT_TRUE(out_.unwritten);
+  EXPECT_FALSE(out_.changed_late);
+  gate.unwritten = false;
+  ASSERT_FALSE(Run({2, 0, FlushKind::kClean, &gate}));
+  EXPECT_FALSE(out_.unwritten);
+}
+
 TEST_F(BurstTest, TheGapThatHoldsThePoisonIsNotJudged) {
   FakeGate gate(timeline_);
   timeline_.gaps = {100e-6, 100e-6, 100e-6, 100e-6, 900e-6};

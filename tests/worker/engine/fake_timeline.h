@@ -85,6 +85,10 @@ class FakeTimeline final : public Timeline {
   bool BlockerTimedOut() override { return stops_ >= time_out_above; }
   std::uint32_t Disturbances() override { return disturbances; }
   double HostSeconds() override { return clock += tick; }
+  void Hold(double seconds) override {
+    clock += seconds;
+    Note("hold");
+  }
 
  private:
   TimelineError Note(const std::string& call) {
@@ -100,6 +104,7 @@ class FakeGate final : public OutputGate {
  public:
   explicit FakeGate(FakeTimeline& timeline) : timeline_(timeline) {}
   bool changed = false;
+  bool unwritten = false;
 
   EngineError Poison() override { return Note("poison"); }
   EngineError Note() override { return Note("note"); }
@@ -107,6 +112,7 @@ class FakeGate final : public OutputGate {
     *out = changed;
     return Note("look");
   }
+  bool Unwritten() override { return unwritten; }
 
  private:
   EngineError Note(const std::string& call) {

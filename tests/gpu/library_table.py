@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Our best kernels beside the best library: the rows of library_table.csv, measured now, one case each, paired by round.
+
+    library_table.py CLIENT DEVICE [--only KERNEL]... [--mode cold|steady]... [--dtype DTYPE]... [--budget SECONDS] [--out FOLDER]
+
+Prints a Markdown table and what it misses; leaves library_table.json in FOLDER. Exits 1 when a floor is missed or a number is not VALID. --budget ends
+the run in time: rows that no longer fit are named and count as missed.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+import cells
+
+HERE = pathlib.Path(__file__).parent
+ROOFS = {"read": "read_bandwidth", "copy": "copy_bandwidth"}
+
+
+class Row:
+    """A line of the table: a cell in a mode, with what was found."""
+
+    def __init__(self, wanted, mode):
+        self.wanted, self.mode = wanted, mode
+        self.ours = self.library = self.ratio = self.low = self.high = self.share = None
+        self.notes = []
+
+    @property
+    def title(self):
+        return f"{self.wanted['kernel']} {self.wanted['dtype']} {self.wanted['size']}"
+
+    @property
+    def reached(self):
+        """aim, floor, or what is missing."""
+        if self.low is None:
+            return "no figure"
+        if self.low < float(self.wanted["floor"]):
+            return "BELOW the floor"
+        if self.low < float(self.wanted["aim"]):
+            return "floor"
+        return "aim" if self.share is None or self.share >= float(self.wanted["share"]) else "floor: share of the roof below the aim"
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("client")
+    parser.add_argument("device")
+    parser.add_argument("--only", action="append", metavar="KERNEL")
+    parser.add_argument("--dtype", action="append")
+    parser.add_argument("--mode", action="append", choices=["cold", "steady"])
+    parser.add_argument("--budget", type=float, default=1e9)
+    parser.add_argument("--out", type=pathlib.Path)
+    return parser.parse_args()
+
+
+def wanted_rows(path, kernels=None, modes=None, dtypes=None):
+    rows = []
+    for mode in ("cold", "steady"):
+        for wanted in cells.read_table(path):
+            fits = (not kernels or wanted["kernel"] in kernels) and (not dtypes or wanted["dtype"] in dtypes)
+            if fits and mode in wanted["modes"].split("|") and (not modes or mode in modes):
+                rows.append(Row(wanted, mode))
+    return rows
+
+
+def fastest(results, names):
+    """The fastest result with a time among these implementations, or None."""
+    timed = [one for one in results if one.get("implementation") in names and cells.outcome(one) == "OK" and cells.median_seconds(one) > 0]
+    return min(timed, key=cells.median_seconds, default=None)
+
+
+def compare(client, ours, library):
+    """The ratio of throughput of two results, and its interval."""
+    done = subprocess.run([client, "compare", *(one["name"].removeprefix("results/") for one in (ours, library)), "-o", "json"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    for line in done.stdout.splitlines():
+        comparison = json.loads(line).get("compared", {}).get("comparison", {})
+        if comparison.get("low", 0) > 0:
+            return comparison["speedup"], comparison["low"], comparison["high"]
+    raise cells.CellError(f"no comparison of {ours['name']} and {library['name']}: {done.stderr.strip() or done.stdout[:300]}")
+
+
+def describe(result):
+    seconds = cells.median_seconds(result)
+    throughput = result.get("throughput", {})
+    flops, byte_rate = throughput.get("flops_per_second", 0.0), throughput.get("bytes_per_second", 0.0)
+    rate = f"{flops / 1e12:.1f} TFLOP/s" if result["case"]["kernel"] in ("matmul", "attention") else f"{byte_rate / 1e9:.0f} GB/s"
+    return f"{result['implementation']} {seconds * 1e6:.2f} us, {rate}"
+
+
+def measure(client, device, row, roofs, torch_seconds):
+    """Fills the row."""
+    wanted = row.wanted
+    ours_names, library_names = wanted["ours"].split("|"), wanted["libraries"].split("|")
+    named = [name for name in ours_names + library_names if name != "torch"]
+    _, results, errors = cells.submit(client, wanted["kernel"], wanted["dtype"], wanted["size"], "--mode", row.mode, "--impl", ",".join(named),
+                                      "--device", device, "--fresh")
+    ours, library = fastest(results, ours_names), fastest(results, library_names)
+    for result in results:
+        if cells.outcome(result) != "OK":
+            row.notes.append(f"{result['implementation']} {cells.outcome(result)}: {result.get('message', '')}")
+        elif cells.verdict(result) != "VALID":
+            row.notes.append(f"{result['implementation']} {cells.verdict(result)} {' '.join(result.get('verdict_reasons', []))}")
+    if ours is None or library is None:
+        row.notes.append(errors or "nothing to compare")
+        return
+    row.ours, row.library = describe(ours), describe(library)
+    row.ratio, row.low, row.high = compare(client, ours, library)
+    if "torch" in library_names and row.mode == "cold":
+        against_torch(row, ours, torch_seconds)
+    if wanted["roof"]:
+        row.share = ours["throughput"]["bytes_per_second"] / roofs[wanted["roof"]]
+
+
+def against_torch(row, ours, torch_seconds):
+    """torch has no runner yet: its median over our interval, where torch is the faster library."""
+    seconds = torch_seconds(row.wanted)
+    if seconds is None:
+        row.notes.append("torch was not timed")
+        return
+    row.notes.append(f"torch {seconds * 1e6:.2f} us")
+    times = ours["device_time"]
+    if seconds / times["median"] < row.ratio:
+        row.library = f"torch {seconds * 1e6:.2f} us"
+        row.ratio, row.low, row.high = seconds / times["median"], seconds / times["high"], seconds / times["low"]
+
+
+def time_torch(wanted):
+    """Seconds of torch's own softmax, or None where torch cannot be imported."""
+    try:
+        import torch
+        from torch_stopwatch import TorchStopwatch, uniform
+    except ImportError:
+        return None
+    rows, cols = (int(word) for word in wanted["size"].split("x"))
+    x = uniform(rows, cols, dtype={"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[wanted["dtype"]])
+    y = torch.empty_like(x)
+    stopwatch = TorchStopwatch(lambda: torch.softmax(x, 1, out=y))
+    seconds = stopwatch.median()
+    del stopwatch, x, y
+    torch.cuda.empty_cache()  # the runners want the memory
+    return seconds
+
+
+def calibrated_roofs(client, device):
+    done = subprocess.run([client, "devices", "-o", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True)
+    for line in done.stdout.splitlines():
+        record = json.loads(line).get("device", {})
+        if record.get("name") == device:
+            return {word: float(record["calibration"][field]) for word, field in ROOFS.items()}
+    raise cells.CellError(f"there is no device {device}")
+
+
+def markdown(rows):
+    lines = ["| cell | mode | ours | best library | ratio [interval] | floor / aim | reached |", "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        ratio = "-" if row.low is None else f"{row.ratio:.3f} [{row.low:.3f}, {row.high:.3f}]"
+        share = "" if row.share is None else f", {row.share:.3f} of the {row.wanted['roof']} roof"
+        lines.append(f"| {row.title} | {row.mode} | {row.ours or '-'}{share} | {row.library or '-'} | {ratio} | "
+                     f"{row.wanted['floor']} / {row.wanted['aim']} | {row.reached} |")
+    return "\n".join(lines)
+
+
+def main():
+    chosen = options()
+    rows = wanted_rows(HERE / "library_table.csv", chosen.only, chosen.mode, chosen.dtype)
+    cells.submit(chosen.client, "null", "fp32", "1", "--device", chosen.device)  # waits for the calibration
+    roofs = calibrated_roofs(chosen.client, chosen.device)
+    begin = time.monotonic()
+    for row in rows:
+        if time.monotonic() - begin > chosen.budget:
+            row.notes.append("not measured: out of time")
+            continue
+        try:
+            measure(chosen.client, chosen.device, row, roofs, time_torch)
+        except (cells.CellError, subprocess.TimeoutExpired) as error:
+            row.notes.append(str(error))
+        print(f"{row.title} {row.mode}: {row.reached} {row.ratio or 0:.3f} {'; '.join(row.notes)}", flush=True)
+    print(markdown(rows))
+    if chosen.out:
+        record = [{**row.wanted, **{key: value for key, value in vars(row).items() if key != "wanted"}} for row in rows]
+        (chosen.out / "library_table.json").write_text(json.dumps({"roofs": roofs, "rows": record}, indent=1), encoding="utf-8")
+    missed = [row for row in rows if row.low is None or row.low < float(row.wanted["floor"]) or any("VALID" in note or "SUSPECT" in note for note in row.notes)]
+    print(f"{len(rows) - len(missed)} of {len(rows)} rows hold their floor with VALID numbers")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
