@@ -43,6 +43,8 @@ class Show final : public Command {
   void Declare(Arguments& arguments) override {
     arguments.Positional("JOB", &job_, "As submit or list printed it");
     DeclareFormat(arguments, &format_);
+    arguments.Flag("-v,--verbose", &verbose_,
+                   "How each row ran: tile, tuning, registers, spills ...");
   }
 
   int Run(Context& context) override {
@@ -72,6 +74,10 @@ class Show final : public Command {
       // The table says of every case where it stands; the others hold results only.
       if (IsFinal(status.state()) || format == Format::kTable) report->CaseEnded(job, status);
       if (format == Format::kTable) PrintNames(io, status);
+      if (format != Format::kTable || !verbose_) continue;
+      for (const std::string& detail : CaseDetails(status)) {
+        io.out << Wrap(detail, kTableWidth, 2) << "\n";
+      }
     }
   }
 
@@ -88,6 +94,7 @@ class Show final : public Command {
 
   std::string job_;
   std::string format_ = "table";
+  bool verbose_ = false;
 };
 
 }  // namespace

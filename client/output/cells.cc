@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "client/output/units.h"
 #include "client/output/words.h"
@@ -105,6 +106,10 @@ std::vector<std::string> CaseNotes(const CaseStatus& status) {
     advice.push_back(text);
   };
   for (const Result& result : status.results()) {
+    const auto better = result.configuration().find("instead_of");
+    if (better != result.configuration().end()) {
+      notes.push_back(result.implementation() + " stands in for " + better->second);
+    }
     if (!HasNumber(result)) {
       advise(OutcomeAdvice(result));
       continue;
@@ -131,6 +136,26 @@ std::vector<std::string> CaseNotes(const CaseStatus& status) {
                                 status.attempt()));
   }
   return notes;
+}
+
+std::vector<std::string> CaseDetails(const CaseStatus& status) {
+  std::vector<std::string> details;
+  for (const Result& result : status.results()) {
+    std::string text = result.implementation() + ":";
+    // A Protobuf map has no order.
+    const std::map<std::string, std::string> sorted(result.configuration().begin(),
+                                                    result.configuration().end());
+    for (const auto& [key, value] : sorted) text += fmt::format(" {}={}", key, value);
+    if (result.autotune_seconds() > 0) {
+      text += " autotune=" + FormatSeconds(result.autotune_seconds());
+    }
+    if (result.compile_seconds() > 0) text += " create=" + FormatSeconds(result.compile_seconds());
+    if (result.first_call_seconds() > 0) {
+      text += " first_call=" + FormatSeconds(result.first_call_seconds());
+    }
+    if (text.back() != ':') details.push_back(text);
+  }
+  return details;
 }
 
 std::string NoResultsSentence(const CaseStatus& status) {

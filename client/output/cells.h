@@ -25,6 +25,8 @@ bool HasNumber(const kbench::v1::Result& result);
 
 // What stands beneath the rows of a case: why a number may not be trusted, which attempt it was.
 std::vector<std::string> CaseNotes(const kbench::v1::CaseStatus& status);
+// How each implementation ran: its configuration, one line a row.
+std::vector<std::string> CaseDetails(const kbench::v1::CaseStatus& status);
 // What stands where a case has no rows at all: its state and why.
 std::string NoResultsSentence(const kbench::v1::CaseStatus& status);
 

@@ -36,6 +36,7 @@ std::string WaitText(const Job& job) {
 std::string PhaseWord(const std::string& phase) {
   static const std::map<std::string, std::string> words = {{"wait", "waiting for the device"},
                                                            {"prepare", "preparing"},
+                                                           {"tune", "tuning"},
                                                            {"verify", "verifying"},
                                                            {"warm", "warming up"},
                                                            {"measure", "measuring"},

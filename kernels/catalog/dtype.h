@@ -9,7 +9,8 @@
 
 namespace kbench {
 
-enum class DType { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8E4M3, kInt8 };
+// The last is a storage alone, of results of int8: nobody can ask for it.
+enum class DType { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8E4M3, kInt8, kInt32 };
 
 struct DTypeInfo {
   DType dtype;
@@ -24,6 +25,7 @@ struct DTypeInfo {
 };
 
 const DTypeInfo& Info(DType dtype);
+// Of those that can be asked for.
 std::optional<DType> ParseDType(const std::string& name);
 std::vector<std::string> DTypeNames();
 

@@ -48,6 +48,18 @@ inline std::uint16_t FloatToBfloatBits(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
+// OCP E4M3: no infinities, NaN is all ones.
+inline float Fp8E4M3BitsToFloat(std::uint8_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x80u) << 24;
+  const std::uint32_t exponent = (bits >> 3) & 0xfu;
+  const std::uint32_t mantissa = bits & 7u;
+  if ((bits & 0x7fu) == 0x7fu) return std::bit_cast<float>(sign | 0x7fc00000u);
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 120) << 23) | (mantissa << 20));
+  const float magnitude = static_cast<float>(mantissa) * 0x1p-9f;  // zero and subnormals
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
+}
+
 // An fp32 value rounded to TF32's 10 mantissa bits, ties away from zero, as cvt.rna.tf32 does.
 inline float RoundToTf32(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
@@ -105,7 +117,24 @@ struct Element<DType::kBf16> {
   static std::uint16_t Store(float x) { return FloatToBfloatBits(x); }
 };
 
-// Calls visitor(Element<d>{}) and returns true; false when no CPU kernel computes in this dtype.
+// These two are dtypes of products alone, whose result is stored wider.
+template <>
+struct Element<DType::kFp8E4M3> {
+  using Storage = std::uint8_t;
+  using Compute = float;
+  static float Load(std::uint8_t x) { return Fp8E4M3BitsToFloat(x); }
+  static std::uint16_t Store(float x) { return FloatToBfloatBits(x); }
+};
+
+template <>
+struct Element<DType::kInt8> {
+  using Storage = std::int8_t;
+  using Compute = std::int32_t;
+  static std::int32_t Load(std::int8_t x) { return x; }
+  static std::int32_t Store(std::int32_t x) { return x; }
+};
+
+// Calls visitor(Element<d>{}) and returns true; false for a dtype that products alone compute in.
 template <typename Visitor>
 bool VisitElement(DType dtype, Visitor&& visitor) {
   switch (dtype) {
@@ -121,6 +150,7 @@ bool VisitElement(DType dtype, Visitor&& visitor) {
       return std::forward<Visitor>(visitor)(Element<DType::kBf16>{}), true;
     case DType::kFp8E4M3:
     case DType::kInt8:
+    case DType::kInt32:
       return false;
   }
   return false;

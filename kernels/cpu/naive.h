@@ -1,5 +1,5 @@
 // cpu/naive: what the plain loops share. One thread, no tricks: correct above all. Half types are
-// converted element by element; fp64 accumulates in fp64, everything else in fp32.
+// converted element by element; fp64 accumulates in fp64, int8 in int32, everything else in fp32.
 #pragma once
 
 #include <stdexcept>
@@ -11,6 +11,11 @@
 #include "kernels/cpu/host_instance.h"
 
 namespace kbench {
+
+inline CreateResult CreateNaive(HostBody body) {
+  return std::unique_ptr<Instance>(
+      std::make_unique<HostInstance>(std::move(body), ConfigurationMap{{"threads", "1"}}));
+}
 
 // An instance whose body is what `make_body(Element<dtype>{})` returns; it may allocate
 // `scratch_bytes` and throw.

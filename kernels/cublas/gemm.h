@@ -19,7 +19,8 @@ inline constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 // What a dtype means to cuBLAS. fp32 stays IEEE: CUBLAS_COMPUTE_32F uses TF32 only where the
 // handle's math mode allows it, and ours does not.
 struct Arithmetic {
-  cudaDataType_t storage;
+  cudaDataType_t storage;  // of the operands
+  cudaDataType_t result;
   cudaDataType_t scale;  // of alpha and beta
   cublasComputeType_t compute;
   const char* compute_name;
@@ -28,7 +29,7 @@ Arithmetic ArithmeticOf(DType dtype);
 
 // 1 and 0 in the scale's type, for alpha and beta.
 const void* One(cudaDataType_t scale);
-const void* Zero(cudaDataType_t scale);
+const void* Zero();
 
 // Row-major c = op(a) op(b) is column-major c^T = op(b)^T op(a)^T: the operands change places and
 // what is transposed stays so.
@@ -59,6 +60,10 @@ class Workspace {
 // A status as an error; ALLOC_FAILED is an OUT_OF_MEMORY of the workspace's size.
 ImplementationError StatusError(const std::string& what, cublasStatus_t status);
 std::string StatusText(int status);
+
+// What the libraries ask of operands of 8 bits: why a shape is refused, or nothing.
+std::optional<std::string> UnalignedInt8(const Shape& shape);
+std::optional<std::string> UnalignedFp8(const Shape& shape);
 
 // NVIDIA_TF32_OVERRIDE changes what fp32 and tf32 mean behind our back: why the problem is refused
 // then, or nothing.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/cublas/gemm.h"
+#include "kernels/cuda/device_instance.h"
 
 namespace kbench {
 namespace cublas {
@@ -63,11 +64,11 @@ int CublasInstance::Launch(void* stream) noexcept {
       return status;
     }
   }
-  return cublasGemmEx_64(
-      handle_, call_.operation_first, call_.operation_second, call_.rows, call_.cols, call_.depth,
-      One(arithmetic_.scale), call_.first, arithmetic_.storage, call_.leading_first, call_.second,
-      arithmetic_.storage, call_.leading_second, Zero(arithmetic_.scale), call_.result,
-      arithmetic_.storage, call_.rows, arithmetic_.compute, CUBLAS_GEMM_DEFAULT);
+  return cublasGemmEx_64(handle_, call_.operation_first, call_.operation_second, call_.rows,
+                         call_.cols, call_.depth, One(arithmetic_.scale), call_.first,
+                         arithmetic_.storage, call_.leading_first, call_.second,
+                         arithmetic_.storage, call_.leading_second, Zero(), call_.result,
+                         arithmetic_.result, call_.rows, arithmetic_.compute, CUBLAS_GEMM_DEFAULT);
 }
 
 std::map<std::string, std::string> CublasInstance::Configuration() const {
@@ -90,6 +91,10 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
   return std::unique_ptr<Instance>(std::move(instance));
 }
 
+std::optional<std::string> Unsupported(const Problem& problem) {
+  return problem.dtype == DType::kInt8 ? UnalignedInt8(problem.shape) : OverriddenMathMode(problem);
+}
+
 }  // namespace
 }  // namespace cublas
 
@@ -98,9 +103,11 @@ Implementation CublasMatmul() {
           .family = "cublas",
           .kernel = "matmul",
           .summary = "cublasGemmEx, the algorithm its own heuristic takes",
-          .dtypes = {DType::kFp64, DType::kFp32, DType::kTf32, DType::kFp16, DType::kBf16},
+          .dtypes = {DType::kFp64, DType::kFp32, DType::kTf32, DType::kFp16, DType::kBf16,
+                     DType::kInt8},
+          .dtype_missing = cuda::MissingForProducts,
           .default_choice = true,
-          .unsupported = cublas::OverriddenMathMode,
+          .unsupported = cublas::Unsupported,
           .create = cublas::Create};
 }
 

@@ -85,6 +85,12 @@ std::optional<std::string> NeedsCapability(int at_least, bool exactly) {
          "; this GPU has " + text(have);
 }
 
+std::optional<std::string> MissingForProducts(DType dtype) {
+  if (dtype == DType::kFp8E4M3) return NeedsCapability(89);
+  if (dtype == DType::kInt8) return NeedsCapability(80);
+  return std::nullopt;
+}
+
 std::optional<ImplementationError> LoadKernel(const void* kernel, const Geometry& geometry,
                                               ConfigurationMap& configuration) {
   const std::size_t dynamic = geometry.dynamic_shared_bytes;

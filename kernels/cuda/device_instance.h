@@ -71,6 +71,11 @@ const DeviceTraits& CurrentDevice();
 // architecture such as sm_90a), or nothing. Nothing too where there is no device.
 std::optional<std::string> NeedsCapability(int at_least, bool exactly = false);
 
+// Why this device multiplies no matrices of the dtype, or nothing: tensor cores know fp8e4m3 from
+// 8.9 on and int8 as we use it from 8.0 on, and a rung that every other lacks compares with
+// nothing.
+std::optional<std::string> MissingForProducts(DType dtype);
+
 // How a kernel is launched.
 struct Geometry {
   dim3 grid;

@@ -4,6 +4,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include "kernels/catalog/dtype.h"
 
@@ -66,5 +67,28 @@ struct Element<DType::kBf16> {
   __device__ static float Operand(float x) { return x; }
   __device__ static __nv_bfloat16 Store(float x) { return __float2bfloat16_rn(x); }
 };
+
+// These two are dtypes of products alone, whose result is stored wider.
+template <>
+struct Element<DType::kFp8E4M3> {
+  using Storage = __nv_fp8_storage_t;
+  using Compute = float;
+  __device__ static float Load(__nv_fp8_storage_t x) {
+    return __half2float(__half(__nv_cvt_fp8_to_halfraw(x, __NV_E4M3)));
+  }
+  __device__ static __nv_bfloat16 Store(float x) { return __float2bfloat16_rn(x); }
+};
+
+template <>
+struct Element<DType::kInt8> {
+  using Storage = signed char;
+  using Compute = int;
+  __device__ static int Load(signed char x) { return x; }
+  __device__ static int Store(int x) { return x; }
+};
+
+// How a result lies in memory.
+template <typename E>
+using ResultOf = decltype(E::Store(typename E::Compute{}));
 
 }  // namespace kbench::cuda

@@ -32,7 +32,7 @@ __device__ void LoadTile(const typename E::Storage* matrix, std::int64_t rows, s
 
 template <typename E, bool TransposedA, bool TransposedB>
 __global__ void __launch_bounds__(kTile* kTile)
-    MatmulKernel(const typename E::Storage* a, const typename E::Storage* b, typename E::Storage* c,
+    MatmulKernel(const typename E::Storage* a, const typename E::Storage* b, ResultOf<E>* c,
                  Extents x) {
   __shared__ typename E::Compute tile_a[kTile][kTile + 1];
   __shared__ typename E::Compute tile_b[kTile][kTile + 1];
@@ -67,7 +67,7 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands) {
   const Extents extents{problem.shape["m"], problem.shape["n"], problem.shape["k"]};
   const auto* a = static_cast<const typename E::Storage*>(operands.inputs[0]);
   const auto* b = static_cast<const typename E::Storage*>(operands.inputs[1]);
-  auto* c = static_cast<typename E::Storage*>(operands.output);
+  auto* c = static_cast<ResultOf<E>*>(operands.output);
   const std::int64_t tiles = ((extents.m + kTile - 1) / kTile) * ((extents.n + kTile - 1) / kTile);
   const Geometry geometry{GridOf(tiles), dim3(kTile, kTile)};
   const auto kernel = KernelFor<E>(problem.shape.layout);
@@ -76,7 +76,8 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands) {
   });
 }
 
-using Compiled = DTypes<DType::kFp64, DType::kFp32, DType::kTf32, DType::kFp16, DType::kBf16>;
+using Compiled = DTypes<DType::kFp64, DType::kFp32, DType::kTf32, DType::kFp16, DType::kBf16,
+                        DType::kFp8E4M3, DType::kInt8>;
 
 CreateResult Create(const Problem& problem, const OperandPointers& operands,
                     const DeviceContext& /*context*/) {
@@ -89,9 +90,11 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
 }  // namespace cuda
 
 Implementation CudaNaiveMatmul() {
-  return cuda::NaiveImplementation(
+  Implementation line = cuda::NaiveImplementation(
       "matmul", "32x32 tiles in shared memory, one element a thread, no tensor cores",
       cuda::Compiled::List(), cuda::Create);
+  line.dtype_missing = cuda::MissingForProducts;
+  return line;
 }
 
 }  // namespace kbench

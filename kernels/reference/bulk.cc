@@ -166,6 +166,9 @@ void ToDoubles(DType storage, const void* from, double* to, std::int64_t count) 
     case DType::kInt8:
       for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<const std::int8_t*>(from)[i];
       return;
+    case DType::kInt32:
+      for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<const std::int32_t*>(from)[i];
+      return;
     default:
       for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<const float*>(from)[i];
   }

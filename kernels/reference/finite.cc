@@ -39,6 +39,7 @@ std::int64_t FirstIn(DType storage, const void* values, std::int64_t count) {
     case DType::kFp8E4M3:
       return First(static_cast<const std::uint8_t*>(values), count, std::uint8_t{0x7f});
     case DType::kInt8:
+    case DType::kInt32:
       return -1;
     default:
       return First(static_cast<const std::uint32_t*>(values), count, std::uint32_t{0x7f800000});

@@ -84,6 +84,11 @@ bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
   *out.mutable_case_() = item;
   for (std::string& name : selection.implementations) out.add_implementations(std::move(name));
   for (std::string& name : selection.requested) out.add_requested(std::move(name));
+  for (auto& [name, lower] : selection.lower) {
+    kbench::v1::Fallback& fallback = *out.add_fallbacks();
+    fallback.set_implementation(name);
+    fallback.mutable_lower()->Assign(lower.begin(), lower.end());
+  }
   *out.mutable_policy() = spec.policy();
   out.set_baseline(selection.baseline);
   out.set_more_of_job(assign.more_of_job);

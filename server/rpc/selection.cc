@@ -78,6 +78,22 @@ bool IsDefault(const ImplementationInfo& one, const std::vector<const Implementa
          });
 }
 
+// The default choices of its family on lower rungs, the highest first.
+std::vector<std::string> LowerThan(const ImplementationInfo& one,
+                                   const std::vector<const ImplementationInfo*>& able) {
+  std::vector<const ImplementationInfo*> lower;
+  for (const ImplementationInfo* other : able) {
+    const bool stands_below =
+        other->default_choice() && FamilyOf(*other) == FamilyOf(one) && other->rung() < one.rung();
+    if (stands_below) lower.push_back(other);
+  }
+  std::stable_sort(lower.begin(), lower.end(),
+                   [](const auto* a, const auto* b) { return a->rung() > b->rung(); });
+  std::vector<std::string> names;
+  for (const ImplementationInfo* other : lower) names.push_back(other->name());
+  return names;
+}
+
 std::string ChooseBaseline(const std::vector<const ImplementationInfo*>& able,
                            const std::vector<std::string>& chosen, const std::string& kernel) {
   const KernelEntry* entry = FindKernel(kernel);
@@ -106,9 +122,11 @@ Selection SelectImplementations(const std::vector<std::string>& names, const Dev
                                        [](const auto* known) { return known->default_choice(); });
   if (all || names.empty()) {
     for (const ImplementationInfo* implementation : able) {
-      if (all || !has_default || IsDefault(*implementation, able)) {
-        AddOnce(selection.implementations, implementation->name());
-      }
+      if (!all && has_default && !IsDefault(*implementation, able)) continue;
+      AddOnce(selection.implementations, implementation->name());
+      if (all) continue;  // they run anyway
+      auto lower = LowerThan(*implementation, able);
+      if (!lower.empty()) selection.lower[implementation->name()] = std::move(lower);
     }
   }
   SortInDeviceOrder(device, selection.implementations);

@@ -1,6 +1,7 @@
 // Which implementations of a device run for a case. Pure functions.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,7 +14,10 @@ namespace kbench::server {
 struct Selection {
   std::vector<std::string> implementations;  // exact names, in the device's order
   std::vector<std::string> requested;        // those of them the user asked for by name or family
-  std::string baseline;                      // the first of the catalog's baselines among them
+  // Of those that run as the best of their family and were not asked for: the lower ones, the
+  // highest first, for a shape that the best does not take.
+  std::map<std::string, std::vector<std::string>> lower;
+  std::string baseline;  // the first of the catalog's baselines among them
 };
 
 // Without names: every default choice with the dtype (every one with the dtype where there is no

@@ -244,6 +244,26 @@ TEST_F(CommandsTest, ShowCancelAndList) {
   EXPECT_EQ(fake_.jobs.listed[0].state(), kbench::v1::JOB_STATE_SUCCEEDED);
 }
 
+TEST_F(CommandsTest, ShowTellsHowARowRanOnRequest) {
+  fake_.jobs.job =
+      Parse<kbench::v1::Job>(R"(name: "jobs/k3f9x2ab" state: JOB_STATE_SUCCEEDED cases { )" +
+                             EndedCase("results { " +
+                                       OkRow("cuda/mma",
+                                             R"(configuration { key: "registers" value: "168" }
+                         configuration { key: "local_bytes" value: "0" }
+                         configuration { key: "instead_of" value: "cuda/wgmma: k is odd" }
+                         autotune_seconds: 0.25)") +
+                                       "} results { " + OkRow("plain") + "}") +
+                             " }");
+  const std::string verbose = Run({"show", "k3f9x2ab", "-v"}).out;
+  EXPECT_THAT(verbose, HasSubstr("\ncuda/mma: instead_of=cuda/wgmma: k is odd local_bytes=0 "
+                                 "registers=168 autotune=250.0 ms\n"));
+  EXPECT_THAT(verbose, Not(HasSubstr("plain:")));
+  const std::string brief = Run({"show", "k3f9x2ab"}).out;
+  EXPECT_THAT(brief, Not(HasSubstr("registers=")));
+  EXPECT_THAT(brief, HasSubstr("cuda/mma stands in for cuda/wgmma: k is odd"));
+}
+
 TEST_F(CommandsTest, AnUnknownJobIsOneLine) {
   fake_.jobs.get_status = MakeError(absl::StatusCode::kNotFound, "there is no job zzz",
                                     {.reason = "JOB_NOT_FOUND", .metadata = {}, .violations = {}});

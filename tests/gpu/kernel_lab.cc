@@ -69,6 +69,12 @@ bool RunRow(const Implementation& line, const Problem& problem, const std::strin
       return true;
     }
   }
+  if (line.dtype_missing != nullptr) {
+    if (const auto why = line.dtype_missing(problem.dtype)) {
+      std::printf("missing: %s\n", why->c_str());
+      return true;
+    }
+  }
   auto instance = line.create(problem, device.pointers(), {1, stream, candidate});
   if (!instance.ok()) {
     std::printf("not created: %s\n", instance.error().message.c_str());

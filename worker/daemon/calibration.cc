@@ -18,7 +18,9 @@ struct Roof {
   int sizes;  // so many of them: at the power limit the largest is not the fastest
 };
 constexpr Roof kCudaRoofs[] = {
-    {"fp64", 4096, 2}, {"fp32", 4096, 2}, {"tf32", 8192, 3}, {"fp16", 8192, 3}, {"bf16", 8192, 3}};
+    {"fp64", 4096, 2}, {"fp32", 4096, 2}, {"tf32", 8192, 3},    {"fp16", 8192, 3},
+    {"bf16", 8192, 3}, {"int8", 8192, 3}, {"fp8e4m3", 8192, 3},
+};
 constexpr Roof kCpuRoofs[] = {{"fp32", 1024, 1}};
 constexpr int kSmallestRoof = 128;
 

@@ -43,6 +43,10 @@ CaseDriver::CaseDriver(DriverContext context, const v1::Assign& assign, const Ca
     auto cell = std::make_unique<Cell>();
     cell->name = name;
     cell->baseline = name == assign.baseline();
+    for (const v1::Fallback& fallback : assign.fallbacks()) {
+      if (fallback.implementation() != name) continue;
+      cell->lower.assign(fallback.lower().begin(), fallback.lower().end());
+    }
     cells_.push_back(std::move(cell));
   }
 }
@@ -216,6 +220,10 @@ void CaseDriver::End(Cell& cell, const RunnerError& error) {
   cell.reason = error.reason;
   cell.message = error.message;
   if (error.estimate_seconds > 0) cell.estimate_seconds = error.estimate_seconds;
+  if (error.outcome == v1::OUTCOME_WRONG_RESULT || error.outcome == v1::OUTCOME_CRASHED ||
+      error.outcome == v1::OUTCOME_TIMED_OUT) {
+    ForgetCandidate(cell);
+  }
   const bool sound =
       error.outcome == v1::OUTCOME_UNSUPPORTED || error.outcome == v1::OUTCOME_SKIPPED;
   if (sound && !error.lost) {

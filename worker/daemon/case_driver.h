@@ -17,6 +17,7 @@
 #include "worker/daemon/cell.h"
 #include "worker/daemon/phase_times.h"
 #include "worker/daemon/runner_pool.h"
+#include "worker/daemon/tuning_store.h"
 #include "worker/device/device.h"
 #include "worker/experiment/round_plan.h"
 #include "worker/experiment/summary.h"
@@ -33,6 +34,7 @@ struct DriverContext {
   std::string hostname;
   v1::Calibration calibration;  // of the device; empty when it has none
   std::string scratch_dir;      // a folder for the references of a case is made in it, and removed
+  TuningStore* tuning = nullptr;  // may be null: what is tuned is not kept
   Clock* clock = &SystemClock();
   // How long a case waits for a device that others use, and how long one look at them takes.
   double busy_wait_seconds = 600;
@@ -98,12 +100,19 @@ class CaseDriver {
   void PrepareTogether(const std::vector<Cell*>& order);
   v1::RunnerRequest PrepareRequest(const Cell& cell, double launch_limit) const;
   bool TakePrepared(Cell& cell, Expected<v1::RunnerReply, RunnerError> reply, bool last_try);
+  bool TakeLower(Cell& cell, const std::string& why);
   bool Known(Cell& cell);
   bool PrepareCell(Cell& cell, int left);
   void DropWhatCannotFit();
   void VerifyBefore();
   void ElectBaseline();
   void WarmUp(Cell& cell, double factor);
+
+  // case_tune.cc
+  void TuneResident();
+  void ForgetCandidate(const Cell& cell);
+  std::string TuningCell(const Cell& cell) const;
+  std::string KnownCandidate(const Cell& cell) const;
 
   // case_measure.cc
   void Measure();

@@ -67,6 +67,7 @@ void CaseDriver::PrepareGroup() {
     }
     UpdateOwnProcesses();
   }
+  TuneResident();
   DropWhatCannotFit();
 }
 
@@ -86,6 +87,7 @@ v1::RunnerRequest CaseDriver::PrepareRequest(const Cell& cell, double launch_lim
   prepare.set_reference_dir(reference_dir_);
   prepare.set_launch_limit_seconds(std::max(1e-6, launch_limit));
   prepare.set_flush(policy_.flush());
+  prepare.set_candidate(KnownCandidate(cell));
   if (context_.facts->device.kind() == "cuda") {
     prepare.set_flush_bytes(context_.calibration.flush_bytes());
   } else {
@@ -153,9 +155,31 @@ bool CaseDriver::PrepareCell(Cell& cell, int left) {
     claimed += (experiment::kMinLaunches - 2) * other->launch_seconds();
   }
   const double usable = Usable();
+  const std::string tried = cell.name;
   auto reply = cell.runner->Call(PrepareRequest(cell, experiment::LaunchLimit(usable, claimed)),
                                  experiment::FairShare(usable, left), "prepare", cancel_);
-  return TakePrepared(cell, std::move(reply), Resident().empty());
+  if (TakePrepared(cell, std::move(reply), Resident().empty())) return true;
+  return cell.name != tried && !Stopped() && PrepareCell(cell, left);
+}
+
+// A variant that runs as the best of its family, and not because somebody asked for it, gives its
+// row to the next lower one.
+bool CaseDriver::TakeLower(Cell& cell, const std::string& why) {
+  const std::string& kernel = assign_.case_().kernel();
+  while (!cell.lower.empty()) {
+    const std::string name = cell.lower.front();
+    cell.lower.erase(cell.lower.begin());
+    const auto* hello = context_.pool->HelloOf(kernel, name);
+    const bool runs = std::any_of(cells_.begin(), cells_.end(),
+                                  [&](const auto& other) { return other->name == name; });
+    if (hello == nullptr || runs) continue;
+    // Nothing was allocated: the runner may go on, if it has this variant too.
+    if (hello != context_.pool->HelloOf(kernel, cell.name)) ReleaseRunner(cell);
+    cell.instead_of += (cell.instead_of.empty() ? "" : "; ") + cell.name + ": " + why;
+    cell.name = name;
+    return true;
+  }
+  return false;
 }
 
 // `last_try`: no other cell takes memory away, so that waiting for one helps nobody.
@@ -164,6 +188,8 @@ bool CaseDriver::TakePrepared(Cell& cell, Expected<v1::RunnerReply, RunnerError>
   last_launch_ = Elapsed();
   if (!reply.ok()) {
     const RunnerError& error = reply.error();
+    const bool refused = error.outcome == v1::OUTCOME_UNSUPPORTED && !error.lost;
+    if (refused && TakeLower(cell, error.message)) return false;
     if (error.outcome == v1::OUTCOME_OUT_OF_MEMORY && !error.lost && !last_try) {
       ReleaseRunner(cell);  // waits for a group of its own
     } else {
@@ -172,6 +198,10 @@ bool CaseDriver::TakePrepared(Cell& cell, Expected<v1::RunnerReply, RunnerError>
     return false;
   }
   cell.prepared = std::move(*reply->mutable_prepared());
+  if (cell.tune_seconds > 0) {  // in an earlier group
+    cell.prepared.set_autotune_seconds(cell.tune_seconds);
+    (*cell.prepared.mutable_configuration())["tuned"] = "measured";
+  }
   cell.state = Cell::State::kResident;
   return true;
 }

@@ -144,6 +144,9 @@ v1::Result CaseDriver::MakeResult(const Cell& cell) const {
   *result.mutable_policy() = policy_;
   *result.mutable_environment() = MakeEnvironment(cell);
   *result.mutable_configuration() = cell.prepared.configuration();
+  if (!cell.instead_of.empty()) {
+    (*result.mutable_configuration())["instead_of"] = cell.instead_of;
+  }
   result.set_mechanism(cell.prepared.mechanism());
   result.set_first_call_seconds(cell.prepared.first_call_seconds());
   result.set_compile_seconds(cell.prepared.compile_seconds());

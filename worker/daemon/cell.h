@@ -19,6 +19,10 @@ namespace kbench {
 struct Cell {
   std::string name;
   bool baseline = false;
+  // Variants that may stand in this row when this one does not take the case's shape, the best
+  // first, and what they stand in for: "cuda/best: why not".
+  std::vector<std::string> lower;
+  std::string instead_of;
 
   enum class State {
     kWaiting,   // not prepared yet, or put off to a later group
@@ -38,6 +42,7 @@ struct Cell {
   v1::Prepared prepared;
   v1::Verified verified;  // the worst check so far
   std::vector<std::string> stages;
+  double tune_seconds = 0;   // of a choice that was measured in this case; else 0
   double check_seconds = 0;  // wall time of the check before the rounds
   double end_to_end_seconds = 0;
 

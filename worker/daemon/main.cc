@@ -103,6 +103,11 @@ absl::Status Work(const WorkerOptions& options, const std::string& address, Open
   executor_options.condition = &condition;
   executor_options.store_path = data + "/calibration/" + FileName(device.facts.key) + ".json";
   executor_options.canaries = options.canaries;
+  const v1::Device& about = device.facts.device;
+  TuningStore tuning(data + "/tuning/" + FileName(device.facts.key) + ".json",
+                     device.facts.key + "|" + about.uuid() + "|" + about.model() + "|" +
+                         about.driver() + "|" + KBENCH_VERSION);
+  if (options.retune) KB_RETURN_IF_ERROR(tuning.Forget());
   DriverContext& context = executor_options.context;
   context.pool = pool.get();
   context.monitor = device.monitor.get();
@@ -111,6 +116,7 @@ absl::Status Work(const WorkerOptions& options, const std::string& address, Open
   context.worker_name = hello.worker_id();
   context.hostname = Hostname();
   context.scratch_dir = scratch;
+  context.tuning = &tuning;
   CaseExecutor executor(std::move(executor_options));
   Attempts attempts(&executor, spool.get());
   return ServeUntilSignal(address, hello, &attempts, device.monitor.get(), &condition);

@@ -66,6 +66,8 @@ const char* KindName(v1::RunnerReply::ReplyCase kind) {
       return "failure";
     case v1::RunnerReply::kHello:
       return "hello";
+    case v1::RunnerReply::kTuned:
+      return "tuned";
     case v1::RunnerReply::kPrepared:
       return "prepared";
     case v1::RunnerReply::kVerified:

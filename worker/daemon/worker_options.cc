@@ -54,6 +54,9 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
       "Measure nothing while the device is idle. Otherwise the worker measures two known cells "
       "(a few seconds; at once ended when a case arrives) five times and then once an hour, to "
       "learn how far medians move between sessions");
+  app.add_flag("--retune", options->retune,
+               "Forget which candidates of tuned implementations were the fastest: each is timed "
+               "again when it is next asked for");
   app.add_option("--log-level", options->log_level, "trace, debug, info, warn or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
       ->capture_default_str();

@@ -24,6 +24,7 @@ struct WorkerOptions {
   std::vector<std::string> runners;
   int spares = 3;
   bool canaries = true;
+  bool retune = false;
   std::string log_level = "info";
 };
 

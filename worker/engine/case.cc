@@ -37,7 +37,8 @@ class DeviceGate final : public OutputGate {
   DeviceGate(Device& device, const OperandSpec& spec, const Buffer& output)
       : device_(device),
         output_(output),
-        tells_poison_(spec.storage != DType::kInt8 || output.bytes >= kLeastIntegers) {}
+        tells_poison_(Info(spec.storage).output_roundoff > 0 || spec.elements() >= kLeastIntegers) {
+  }
   EngineError Poison() override {
     return device_.EnqueueSet(output_.data, kPoisonByte, output_.bytes);
   }
@@ -58,6 +59,26 @@ void Fail(const std::string& reason, const std::string& message, kb_check* check
   check->passed = 0;
   CopyText(reason, check->reason, sizeof(check->reason));
   CopyText(message, check->message, sizeof(check->message));
+}
+
+EngineError NeedRoom(const kb_burst_record& record) {
+  if (record.device_seconds != nullptr && record.submit_seconds != nullptr) return {};
+  return {KB_INVALID_ARGUMENT, "the burst's record has no room for its samples"};
+}
+
+void FillRecord(const EngineError& error, const BurstOutcome& outcome, kb_burst_record* record) {
+  const std::size_t count = error ? 0 : outcome.device_seconds.size();
+  const std::size_t submits = error ? 0 : outcome.submit_seconds.size();
+  std::copy_n(outcome.device_seconds.begin(), count, record->device_seconds);
+  std::copy_n(outcome.submit_seconds.begin(), submits, record->submit_seconds);
+  record->count = static_cast<int32_t>(count);
+  record->submit_count = static_cast<int32_t>(submits);
+  record->discarded = outcome.discarded;
+  record->seconds = outcome.seconds;
+  record->flags = outcome.flags;
+  record->clock_hertz = outcome.clock_hertz;
+  record->duty_ratio =
+      outcome.seconds > 0 ? std::min(1.0, outcome.busy_seconds / outcome.seconds) : 0;
 }
 
 }  // namespace
@@ -109,12 +130,17 @@ EngineError Case::Open() {
   current_set_ = sets - 1;  // the first launch gets the first set
   if (!specs_.empty())
     gate_ = std::make_unique<DeviceGate>(device_, specs_.back(), sets_.back()->output());
+  PlanBursts();
+  return {};
+}
+
+// Of modes graph and steady; the first burst finds how many launches make a sample.
+void Case::PlanBursts() {
   if (spec_.problem.mode == Mode::kGraph) {
-    graph_ = std::make_unique<GraphBurst>(device_.timeline(), bursts_, sets, &current_set_);
+    graph_ = std::make_unique<GraphBurst>(device_.timeline(), bursts_, sets(), &current_set_);
   } else if (spec_.problem.mode == Mode::kSteady) {
     steady_ = std::make_unique<SteadyBurst>(device_.timeline());
   }
-  return {};
 }
 
 // As many as keep a set's lines out of the cache until its turn comes again, in half of the memory:
@@ -243,11 +269,48 @@ EngineError Case::Judge(kb_check* check) {
   return CheckOutput(check);
 }
 
+EngineError Case::OpenScratch(void** data) {
+  *data = nullptr;
+  if (specs_.empty()) return {};
+  if (!scratch_) {
+    auto scratch = std::make_unique<ScratchOutput>(device_, sets_.back()->output().bytes);
+    const std::int64_t needed = scratch->NeededBytes();
+    std::int64_t free = device_.FreeBytes();
+    if (spec_.memory_limit_bytes > 0) {
+      free = std::min(free, spec_.memory_limit_bytes - sets() * Operands::NeededBytes(specs_));
+    }
+    if (needed > free) {
+      return {KB_OUT_OF_MEMORY,
+              "a scratch output needs " + std::to_string(needed) + " bytes and " +
+                  std::to_string(free) + " are free",
+              needed, free};
+    }
+    if (EngineError error = scratch->Open()) return error;
+    scratch_ = std::move(scratch);
+  }
+  *data = scratch_->data();
+  return {};
+}
+
+EngineError Case::Trial(const kb_burst_spec& spec, const LaunchCall& call,
+                        kb_burst_record* record) {
+  if (EngineError error = NeedRoom(*record)) return error;
+  BurstSpec burst;
+  burst.samples = spec.samples;
+  burst.max_seconds = spec.max_seconds;
+  burst.flush = graph_ ? FlushKind::kClean : spec_.flush;
+  burst.warm_launch = burst.flush == FlushKind::kNone;
+  BurstRunner bursts(device_.timeline());  // the pace of others says nothing
+  BurstOutcome outcome;
+  const EngineError error = bursts.Run(burst, call, &outcome);
+  FillRecord(error, outcome, record);
+  PlanBursts();
+  return error;
+}
+
 EngineError Case::Burst(const kb_burst_spec& spec, const LaunchCall& call,
                         kb_burst_record* record) {
-  if (record->device_seconds == nullptr || record->submit_seconds == nullptr) {
-    return {KB_INVALID_ARGUMENT, "the burst's record has no room for its samples"};
-  }
+  if (EngineError error = NeedRoom(*record)) return error;
   BurstSpec burst;
   burst.samples = spec.samples;
   burst.max_seconds = spec.max_seconds;
@@ -259,18 +322,7 @@ EngineError Case::Burst(const kb_burst_spec& spec, const LaunchCall& call,
   burst_flags_ |= outcome.flags;
   changed_late_ = changed_late_ || outcome.changed_late;
   unwritten_ = unwritten_ || outcome.unwritten;
-  const std::size_t count = error ? 0 : outcome.device_seconds.size();
-  const std::size_t submits = error ? 0 : outcome.submit_seconds.size();
-  std::copy_n(outcome.device_seconds.begin(), count, record->device_seconds);
-  std::copy_n(outcome.submit_seconds.begin(), submits, record->submit_seconds);
-  record->count = static_cast<int32_t>(count);
-  record->submit_count = static_cast<int32_t>(submits);
-  record->discarded = outcome.discarded;
-  record->seconds = outcome.seconds;
-  record->flags = outcome.flags;
-  record->clock_hertz = outcome.clock_hertz;
-  record->duty_ratio =
-      outcome.seconds > 0 ? std::min(1.0, outcome.busy_seconds / outcome.seconds) : 0;
+  FillRecord(error, outcome, record);
   return error;
 }
 

@@ -39,6 +39,13 @@ class Case {
   EngineError Verify(int stage, std::uint64_t seed, const LaunchCall& call, kb_check* check);
   EngineError Burst(const kb_burst_spec& spec, const LaunchCall& call, kb_burst_record* record);
 
+  // A second output for trials; `data` is null for a kernel without operands.
+  EngineError OpenScratch(void** data);
+  void CloseScratch() { scratch_.reset(); }
+  // As Burst(), of launches that are not the case's: no gate, one launch a sample, and nothing of
+  // it counts for a check.
+  EngineError Trial(const kb_burst_spec& spec, const LaunchCall& call, kb_burst_record* record);
+
   const Problem& problem() const { return spec_.problem; }
   const std::vector<OperandSpec>& specs() const { return specs_; }
   int sets() const { return static_cast<int>(sets_.size()); }
@@ -49,6 +56,7 @@ class Case {
   std::string mechanism() const;
 
  private:
+  void PlanBursts();
   EngineError CountSets(std::int64_t free_bytes, int* sets) const;
   EngineError LaunchForCheck(int stage, std::uint64_t seed, const LaunchCall& call);
   EngineError RunBurst(const BurstSpec& spec, const LaunchCall& call, BurstOutcome* outcome);
@@ -61,6 +69,7 @@ class Case {
   CaseSpec spec_;  // its seed is the one the inputs were filled from last
   const std::vector<OperandSpec> specs_;
   std::vector<std::unique_ptr<Operands>> sets_;  // at least one once it is open
+  std::unique_ptr<ScratchOutput> scratch_;
   int current_set_ = 0;
   BurstRunner bursts_;
   std::unique_ptr<OutputGate> gate_;     // null for a kernel without an output

@@ -209,6 +209,28 @@ kb_status kb_burst(kb_engine* engine, const kb_burst_spec* spec, kb_launch launc
   });
 }
 
+kb_status kb_scratch_open(kb_engine* engine, void** data) {
+  return Run(engine, [&]() -> EngineError {
+    if (data == nullptr || !engine->open_case) {
+      return {KB_INVALID_ARGUMENT,
+              "a scratch output needs an open case and a place for the answer"};
+    }
+    return engine->open_case->OpenScratch(data);
+  });
+}
+
+void kb_scratch_close(kb_engine* engine) {
+  if (engine != nullptr && engine->open_case) engine->open_case->CloseScratch();
+}
+
+kb_status kb_trial(kb_engine* engine, const kb_burst_spec* spec, kb_launch launch, void* user,
+                   kb_burst_record* record) {
+  return RunOnCase(engine, launch, record, [&](Case& open_case) -> EngineError {
+    if (spec == nullptr) return {KB_INVALID_ARGUMENT, "the burst's specification is NULL"};
+    return open_case.Trial(*spec, {launch, user, engine->device->stream()}, record);
+  });
+}
+
 kb_status kb_calibrate(kb_engine* engine, kb_calibration* calibration) {
   return Run(engine, [&]() -> EngineError {
     if (calibration == nullptr) return {KB_INVALID_ARGUMENT, "the calibration is NULL"};

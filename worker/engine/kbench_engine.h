@@ -156,6 +156,19 @@ KB_API kb_status kb_verify(kb_engine* engine, int32_t stage, uint64_t seed, kb_l
                            void* user, kb_check* check);
 KB_API kb_status kb_burst(kb_engine* engine, const kb_burst_spec* spec, kb_launch launch,
                           void* user, kb_burst_record* record);
+
+/* A second place for the output, as large as the output and between guard bands of its own, for
+ * launches that are not the case's: whoever chooses among several configurations of a kernel tries
+ * them there, so that nothing of a trial is left in the output. Made by the first call, kept until
+ * kb_scratch_close or the end of the case; NULL for a kernel without operands. KB_OUT_OF_MEMORY
+ * leaves the case as it was. */
+KB_API kb_status kb_scratch_open(kb_engine* engine, void** data);
+KB_API void kb_scratch_close(kb_engine* engine);
+/* A burst of launches that are not the case's, with the case's flush (mode graph: clean), one
+ * launch a sample in every mode. Leaves nothing behind for a check to find. The next kb_burst finds
+ * anew how many launches make a sample: the launch may be another one by then. */
+KB_API kb_status kb_trial(kb_engine* engine, const kb_burst_spec* spec, kb_launch launch,
+                          void* user, kb_burst_record* record);
 /* Needs no open case. KB_OK with passed = 0 when a step failed: the device answers, and lies. */
 KB_API kb_status kb_calibrate(kb_engine* engine, kb_calibration* calibration);
 

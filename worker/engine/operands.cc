@@ -96,4 +96,15 @@ EngineError Operands::FindModifiedInput(std::string* damage) {
   return {};
 }
 
+ScratchOutput::~ScratchOutput() {
+  if (block_ != nullptr) device_.Free(block_, NeededBytes());
+}
+
+EngineError ScratchOutput::Open() {
+  if (EngineError error = device_.Allocate(NeededBytes(), &block_)) return error;
+  return device_.Set(block_, kPoisonByte, NeededBytes());
+}
+
+void* ScratchOutput::data() const { return At(block_, kGuardBytes); }
+
 }  // namespace kbench::engine

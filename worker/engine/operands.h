@@ -52,4 +52,22 @@ class Operands {
   std::vector<std::uint64_t> digests_;  // of the inputs
 };
 
+// A place for an output that is not the case's. Owned by the Case; used from one thread.
+class ScratchOutput {
+ public:
+  ScratchOutput(Device& device, std::int64_t bytes) : device_(device), bytes_(bytes) {}
+  ~ScratchOutput();
+  ScratchOutput(const ScratchOutput&) = delete;
+  ScratchOutput& operator=(const ScratchOutput&) = delete;
+
+  std::int64_t NeededBytes() const { return bytes_ + 2 * kGuardBytes; }
+  EngineError Open();
+  void* data() const;
+
+ private:
+  Device& device_;
+  const std::int64_t bytes_;
+  void* block_ = nullptr;
+};
+
 }  // namespace kbench::engine

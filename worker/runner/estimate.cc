@@ -56,6 +56,7 @@ std::optional<double> EstimateLaunch(kb_engine* engine, const Implementation& im
   const KernelEntry* entry = FindKernel(problem.kernel);
   CaseOptions scaled_options = options;
   scaled_options.reference_dir.clear();  // nothing is verified here
+  scaled_options.candidate.clear();      // chosen for another shape; nor is anything tuned here
   std::optional<double> estimate;
   double tried = 0, before = 0;
   for (double most = kFirstWork; most < work; most *= kGrowth) {

@@ -1,5 +1,6 @@
 #include "worker/runner/open_instance.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -51,29 +52,66 @@ std::unique_ptr<OpenInstance> OpenInstance::Open(kb_engine* engine,
     SetEngineFailure(engine, status, "", failure);
     return nullptr;
   }
-  std::unique_ptr<OpenInstance> opened(new OpenInstance(engine));
-  if (!opened->Create(implementation, problem, options.threads, failure)) return nullptr;
+  std::unique_ptr<OpenInstance> opened(
+      new OpenInstance(engine, implementation, problem, options.threads));
+  if (!opened->CreateFrom(options.candidate, failure)) return nullptr;
   return opened;
 }
+
+OpenInstance::OpenInstance(kb_engine* engine, const Implementation& implementation,
+                           const Problem& problem, int threads)
+    : engine_(engine),
+      implementation_(implementation),
+      problem_(problem),
+      threads_(threads),
+      offered_(implementation.candidates == nullptr ? std::vector<std::string>()
+                                                    : implementation.candidates(problem)) {}
 
 OpenInstance::~OpenInstance() {
   instances_.clear();  // may still use the operands
   kb_case_close(engine_);
 }
 
-bool OpenInstance::Create(const Implementation& implementation, const Problem& problem, int threads,
-                          v1::RunnerFailure* failure) {
+bool OpenInstance::CreateFrom(const std::string& candidate, v1::RunnerFailure* failure) {
+  order_ = offered_;
+  if (order_.empty()) order_.emplace_back();
+  const auto first = std::find(order_.begin(), order_.end(), candidate);
+  if (first != order_.end()) std::rotate(order_.begin(), first, first + 1);
+  next_ = 0;
+  return CreateNext(failure);
+}
+
+bool OpenInstance::CreateNext(v1::RunnerFailure* failure) {
+  v1::RunnerFailure first;
+  first.set_outcome(v1::OUTCOME_UNSPECIFIED);
+  while (next_ < order_.size()) {
+    const std::string& candidate = order_[next_++];
+    v1::RunnerFailure why;
+    instances_.clear();
+    if (Create(candidate, &why)) {
+      candidate_ = candidate;
+      return true;
+    }
+    if (first.outcome() == v1::OUTCOME_UNSPECIFIED || why.fatal()) first = why;
+    if (why.fatal()) break;
+  }
+  if (first.outcome() != v1::OUTCOME_UNSPECIFIED) *failure = first;
+  return false;
+}
+
+bool OpenInstance::Create(const std::string& candidate, v1::RunnerFailure* failure) {
   DeviceContext context;
-  context.threads = threads;
+  context.threads = threads_;
   context.stream = kb_stream(engine_);
+  context.candidate = candidate;
   try {
-    if (CreateAll(implementation, problem, context, failure)) return true;
+    if (CreateAll(context, failure)) return true;
   } catch (const std::exception& exception) {
     SetFailure(v1::OUTCOME_CRASHED, "EXCEPTION",
-               implementation.name + " threw while it was created: " + exception.what(), failure);
+               implementation_.name + " threw while it was created: " + exception.what(), failure);
   } catch (...) {
     SetFailure(v1::OUTCOME_CRASHED, "EXCEPTION",
-               implementation.name + " threw while it was created", failure);
+               implementation_.name + " threw while it was created", failure);
   }
   // Whether the device survived decides whether this process may go on.
   double seconds = 0;
@@ -84,11 +122,10 @@ bool OpenInstance::Create(const Implementation& implementation, const Problem& p
 }
 
 // The first one's time is what a user of the implementation would wait for.
-bool OpenInstance::CreateAll(const Implementation& implementation, const Problem& problem,
-                             const DeviceContext& context, v1::RunnerFailure* failure) {
+bool OpenInstance::CreateAll(const DeviceContext& context, v1::RunnerFailure* failure) {
   for (int set = 0; set < kb_operand_sets(engine_); ++set) {
     const double begin = SystemClock().SteadySeconds();
-    auto created = implementation.create(problem, Pointers(engine_, set), context);
+    auto created = implementation_.create(problem_, Pointers(engine_, set), context);
     if (set == 0) create_seconds_ = SystemClock().SteadySeconds() - begin;
     if (!created) {
       SetImplementationFailure(created.error(), failure);

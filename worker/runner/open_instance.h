@@ -23,12 +23,13 @@ struct CaseOptions {
   int threads = 1;
   bool many_launches = false;  // modes graph and steady: a sample may be more than one launch
   bool rotates = false;        // mode graph
+  std::string candidate;       // tried before all others, if it is offered
 };
 
 class OpenInstance {
  public:
-  // Opens the case in the engine and creates the implementation. Null: `failure` says why, and
-  // nothing is left behind.
+  // Opens the case in the engine and creates the implementation, with the first of its candidates
+  // that can be created. Null: `failure` says why, and nothing is left behind.
   static std::unique_ptr<OpenInstance> Open(kb_engine* engine, const Implementation& implementation,
                                             const Problem& problem, const CaseOptions& options,
                                             v1::RunnerFailure* failure);
@@ -39,6 +40,17 @@ class OpenInstance {
   kb_engine* engine() const { return engine_; }
   const Instance& instance() const { return *instances_.front(); }
   double create_seconds() const { return create_seconds_; }
+  const Implementation& implementation() const { return implementation_; }
+  const Problem& problem() const { return problem_; }
+  // What the implementation offers, and which one is created; nothing and empty for one that offers
+  // none.
+  const std::vector<std::string>& candidates() const { return offered_; }
+  const std::string& candidate() const { return candidate_; }
+
+  // Creates the next candidate instead. False: there is none, `failure` is the first one's.
+  bool CreateNext(v1::RunnerFailure* failure);
+  // Creates this candidate instead, or the first other one that can be created.
+  bool CreateFrom(const std::string& candidate, v1::RunnerFailure* failure);
 
   // The kb_launch and its user pointer, for the engine's calls.
   static int Launch(void* user, void* stream);
@@ -48,13 +60,19 @@ class OpenInstance {
   void Explain(kb_status status, v1::RunnerFailure* failure) const;
 
  private:
-  explicit OpenInstance(kb_engine* engine) : engine_(engine) {}
-  bool Create(const Implementation& implementation, const Problem& problem, int threads,
-              v1::RunnerFailure* failure);
-  bool CreateAll(const Implementation& implementation, const Problem& problem,
-                 const DeviceContext& context, v1::RunnerFailure* failure);
+  OpenInstance(kb_engine* engine, const Implementation& implementation, const Problem& problem,
+               int threads);
+  bool Create(const std::string& candidate, v1::RunnerFailure* failure);
+  bool CreateAll(const DeviceContext& context, v1::RunnerFailure* failure);
 
   kb_engine* const engine_;
+  const Implementation& implementation_;
+  const Problem problem_;
+  const int threads_;
+  const std::vector<std::string> offered_;
+  std::vector<std::string> order_;  // in which candidates are tried; one empty word without any
+  std::size_t next_ = 0;            // of order_
+  std::string candidate_;
   std::vector<std::unique_ptr<Instance>> instances_;  // by operand set; at least one
   double create_seconds_ = 0;
   int launch_error_ = 0;        // of the last launch that failed

@@ -6,6 +6,7 @@
 
 #include "proto/support/clock.h"
 #include "worker/runner/failure.h"
+#include "worker/tuning/tuner.h"
 
 namespace kbench {
 namespace {
@@ -56,39 +57,100 @@ void AddFlags(std::uint32_t flags, v1::BurstDone* done) {
 
 }  // namespace
 
-bool PreparedCase::Start(const CaseOptions& options, v1::Prepared* reply,
-                         v1::RunnerFailure* failure) {
+bool PreparedCase::Start(v1::Prepared* reply, v1::RunnerFailure* failure) {
+  create_seconds_ = opened_->create_seconds();
+  if (!FirstCalls(failure)) return false;
+  if (opened_->candidates().size() > 1) {
+    const bool cached = !options_.candidate.empty() && opened_->candidate() == options_.candidate;
+    choice_["tuned"] = cached ? "cached" : "default";
+  }
+  Describe(reply);
+  return true;
+}
+
+bool PreparedCase::FirstCalls(v1::RunnerFailure* failure) {
   double first = 0;
-  if (!opened_->Call(&first, failure)) return false;
+  for (v1::RunnerFailure why; !opened_->Call(&first, &why); why.Clear()) {
+    // What one candidate cannot do another may.
+    v1::RunnerFailure next;
+    if (!why.fatal() && opened_->CreateNext(&next)) continue;
+    *failure = next.fatal() ? next : why;
+    return false;
+  }
   // The first call loads and places things; the second one is what a launch takes.
   double second = first;
   if (first < 1 && !opened_->Call(&second, failure)) return false;
-  pace_seconds_ = std::min(first, second);
-  if (options.many_launches && (options.rotates || pace_seconds_ < kLongLaunch)) {
+  if (first_call_seconds_ == 0) first_call_seconds_ = first;
+  pace_seconds_ = call_seconds_ = std::min(first, second);
+  if (options_.many_launches && (options_.rotates || pace_seconds_ < kLongLaunch)) {
     // How many launches make a sample is found by the first burst; of a long one it is one.
     v1::BurstDone pilot;
     if (!RunBurst(1, 0, &pilot, failure)) return false;
   }
+  return true;
+}
+
+void PreparedCase::Describe(v1::Prepared* reply) const {
   kb_facts facts{};
   (void)kb_get_facts(opened_->engine(), &facts);  // fails on null pointers only
-  reply->set_first_call_seconds(first);
-  reply->set_compile_seconds(opened_->create_seconds());
-  reply->set_estimate_seconds(std::min(first, second));
+  reply->set_first_call_seconds(first_call_seconds_);
+  reply->set_compile_seconds(create_seconds_);
+  reply->set_autotune_seconds(tune_seconds_);
+  reply->set_estimate_seconds(call_seconds_);
   reply->set_footprint_bytes(facts.footprint_bytes);
   reply->set_mechanism(facts.mechanism);
   reply->set_clock_quantum_seconds(facts.quantum_seconds);
   reply->set_launches_per_sample(facts.launches_per_sample);
   reply->set_operand_sets(facts.operand_sets);
-  for (const auto& [key, value] : opened_->instance().Configuration()) {
-    (*reply->mutable_configuration())[key] = value;
+  auto& configuration = *reply->mutable_configuration();
+  for (const auto& [key, value] : opened_->instance().Configuration()) configuration[key] = value;
+  if (!opened_->candidates().empty()) {
+    configuration["candidate"] = opened_->candidate();
+    configuration["candidates"] = std::to_string(opened_->candidates().size());
+    for (const auto& [key, value] : choice_) configuration[key] = value;
+    const auto tuned = choice_.find("tuned");
+    if (tuned != choice_.end()) reply->set_tuned(tuned->second);
+    reply->set_candidate(opened_->candidate());
+    reply->set_candidates(static_cast<int>(opened_->candidates().size()));
   }
   auto& settings = *reply->mutable_settings();
   settings["threads"] = std::to_string(facts.threads);
-  settings["flush"] = options.flush;
-  settings["flush_bytes"] = std::to_string(options.flush == "none" ? 0 : facts.flush_bytes);
+  settings["flush"] = options_.flush;
+  settings["flush_bytes"] = std::to_string(options_.flush == "none" ? 0 : facts.flush_bytes);
   if (facts.operand_sets > 1) {
     settings["rotation_bytes"] = std::to_string(facts.operand_sets * facts.footprint_bytes);
   }
+}
+
+bool PreparedCase::Tune(const v1::Tune& request, v1::Prepared* reply, v1::RunnerFailure* failure) {
+  if (!(request.max_seconds() > 0)) {
+    SetFailure(v1::OUTCOME_INFRA, "BAD_REQUEST", "tuning needs max_seconds above 0", failure);
+    return false;
+  }
+  if (opened_->candidates().size() > 1) {
+    const tuning::Tuned tuned =
+        tuning::Tune(opened_->engine(), opened_->implementation(), opened_->problem(),
+                     opened_->candidates(), options_.threads, request.max_seconds());
+    if (tuned.device_lost) {
+      SetEngineFailure(opened_->engine(), KB_DEVICE_ERROR, "", failure);
+      failure->set_message("while its candidates were timed, " + tuned.note);
+      return false;
+    }
+    tune_seconds_ += tuned.seconds;
+    if (tuned.candidate.empty()) {
+      choice_["tuning"] = tuned.note;
+    } else {
+      choice_ = {{"tuned", "measured"}, {"candidates_timed", std::to_string(tuned.timed)}};
+      if (tuned.candidate != opened_->candidate() &&
+          !opened_->CreateFrom(tuned.candidate, failure)) {
+        return false;
+      }
+      if (opened_->candidate() != tuned.candidate) choice_["tuned"] = "default";
+    }
+    // Anew: another launch takes another time, and a graph holds the launches of the old one.
+    if (!FirstCalls(failure)) return false;
+  }
+  Describe(reply);
   return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernels/catalog/catalog.h"
 #include "proto/support/clock.h"
+#include "worker/runner/build_id.h"
 #include "worker/runner/calibration_frame.h"
 #include "worker/runner/estimate.h"
 #include "worker/runner/failure.h"
@@ -45,6 +46,7 @@ CaseOptions OptionsOf(const v1::Prepare& request, Mode mode, int threads) {
   options.reference_dir = request.reference_dir();
   options.memory_limit_bytes = request.memory_limit_bytes();
   options.threads = threads;
+  options.candidate = request.candidate();
   return options;
 }
 
@@ -127,6 +129,11 @@ void Session::Dispatch(const v1::RunnerRequest& request, v1::RunnerReply* reply)
       return Prepare(request.prepare(), reply);
     case v1::RunnerRequest::kCalibrate:
       return Calibrate(reply);
+    case v1::RunnerRequest::kTune:
+      if (PreparedCase* prepared = NeedCase("tune", reply)) {
+        done = prepared->Tune(request.tune(), reply->mutable_tuned(), &failure);
+      }
+      break;
     case v1::RunnerRequest::kFinish:
       prepared_.reset();
       reply->mutable_finished();
@@ -149,7 +156,7 @@ void Session::Dispatch(const v1::RunnerRequest& request, v1::RunnerReply* reply)
     case v1::RunnerRequest::REQUEST_NOT_SET:
       done = false;
       SetFailure(v1::OUTCOME_INFRA, "BAD_REQUEST",
-                 "the frame holds no request: hello, prepare, verify, warm, burst, finish or "
+                 "the frame holds no request: hello, prepare, tune, verify, warm, burst, finish or "
                  "calibrate",
                  &failure);
       break;
@@ -170,6 +177,7 @@ void Session::Hello(v1::RunnerHelloReply* reply) const {
   reply->set_runner(identity_.name);
   reply->set_engine_version(kb_version());
   reply->set_device_kind(identity_.device);
+  reply->set_build_id(BuildId());
   for (const Implementation* implementation : identity_.implementations) {
     v1::ImplementationInfo* info = reply->add_implementations();
     info->set_name(implementation->name);
@@ -225,8 +233,8 @@ void Session::Prepare(const v1::Prepare& request, v1::RunnerReply* reply) {
   if (failure.outcome() == v1::OUTCOME_UNSPECIFIED) {
     auto opened = OpenInstance::Open(engine_, *implementation, problem, options, &failure);
     if (opened) {
-      auto prepared = std::make_unique<PreparedCase>(std::move(opened));
-      if (prepared->Start(options, reply->mutable_prepared(), &failure)) {
+      auto prepared = std::make_unique<PreparedCase>(std::move(opened), options);
+      if (prepared->Start(reply->mutable_prepared(), &failure)) {
         prepared_ = std::move(prepared);
         return;
       }

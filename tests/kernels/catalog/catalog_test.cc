@@ -63,12 +63,13 @@ TEST(Catalog, UnknownKernelsNameTheNearest) {
 
 TEST(Catalog, DTypesAKernelLacksAreNamedWithThoseItHas) {
   for (const char* dtype : {"fp8e4m3", "int8"}) {
-    const CatalogError error = ErrorOf("matmul", dtype, "4096");
+    const CatalogError error = ErrorOf("attention", dtype, "4096");
     EXPECT_EQ(error.field, "dtype");
     EXPECT_EQ(error.reason, "UNSUPPORTED_DTYPE");
-    EXPECT_EQ(error.message, std::string("kernel matmul has no dtype ") + dtype +
-                                 "; it has fp64, fp32, tf32, fp16, bf16");
+    EXPECT_EQ(error.message, std::string("kernel attention has no dtype ") + dtype +
+                                 "; it has fp32, tf32, fp16, bf16");
   }
+  EXPECT_EQ(ErrorOf("matmul", "int32", "4096").reason, "UNSUPPORTED_DTYPE") << "a storage alone";
   EXPECT_EQ(ErrorOf("matmul", "fp15", "1").nearest.front(), "fp16");
   EXPECT_EQ(ErrorOf("matmul", "half", "1").nearest.front(), "fp16");
   EXPECT_EQ(ErrorOf("matmul", "float", "1").nearest.front(), "fp32");

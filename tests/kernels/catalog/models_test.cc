@@ -43,6 +43,8 @@ TEST(Models, CountFlops) {
 TEST(Models, CountCompulsoryBytes) {
   EXPECT_EQ(Bytes("null", "fp32", "1"), 0);
   EXPECT_EQ(Bytes("copy", "int8", "1000"), 2000);
+  EXPECT_EQ(Bytes("matmul", "int8", "10x20x30"), 10 * 30 + 30 * 20 + 4 * 10 * 20);
+  EXPECT_EQ(Bytes("matmul", "fp8e4m3", "10x20x30"), 10 * 30 + 30 * 20 + 2 * 10 * 20);
   EXPECT_EQ(Bytes("copy", "fp64", "1000"), 16000);
   EXPECT_EQ(Bytes("sum", "fp16", "1000"), 2004);  // the result is fp32
   EXPECT_EQ(Bytes("sum", "fp64", "1000"), 8008);

@@ -54,6 +54,15 @@ TEST(Size, IsReadByPositionAndByName) {
   }
 }
 
+TEST(Size, EightBitProductsAreContiguousAlongKUnlessTheLayoutSaysOtherwise) {
+  for (const char* dtype : {"fp8e4m3", "int8"}) {
+    EXPECT_EQ(MakeProblem("matmul", dtype, "64", "")->shape.Canonical(),
+              "m=64,n=64,k=64,layout=nt");
+    EXPECT_EQ(MakeProblem("matmul", dtype, "64,layout=tn", "")->shape.layout, "tn");
+  }
+  EXPECT_EQ(MakeProblem("matmul", "bf16", "64", "")->shape.layout, "nn");
+}
+
 // A result names its canonical shape, and a replay types it again.
 TEST(Size, CanonicalShapesAreReadAgain) {
   for (const auto& [kernel, size] :

@@ -41,6 +41,12 @@ std::vector<std::string> WithForms(const std::string& kernel) {
       all.push_back("m=129,n=64,k=31,layout=" + layout);
       all.push_back("m=1,n=40,k=300,layout=" + layout);
     }
+    // What libraries ask of 8-bit operands.
+    for (const std::string layout : {"nn", "nt", "tn", "tt"}) {
+      all.push_back("m=20,n=36,k=44,layout=" + layout);
+      all.push_back("m=33,n=48,k=80,layout=" + layout);
+      all.push_back("m=128,n=272,k=144,layout=" + layout);
+    }
   }
   if (kernel == "attention") {
     for (const std::string& size : Sizes().at(kernel)) {

@@ -84,5 +84,58 @@ TEST(CudaTables, CublasRefusesAMathModeTheEnvironmentChanges) {
   unsetenv("NVIDIA_TF32_OVERRIDE");
 }
 
+const Implementation& Named(const std::string& name) {
+  for (const Implementation& line : CublasTable()) {
+    if (line.name == name) return line;
+  }
+  ADD_FAILURE() << name;
+  return CublasTable().front();
+}
+
+TEST(CudaTables, LibrariesSayWhatTheyAskOfEightBits) {
+  const struct {
+    const char* implementation;
+    DType dtype;
+    const char* size;
+    const char* why;  // empty: nothing
+  } cases[] = {
+      {"cublas", DType::kInt8, "64", ""},
+      {"cublas", DType::kInt8, "m=3,n=5,k=4,layout=nt", ""},
+      {"cublas", DType::kInt8, "m=4,n=4,k=6,layout=nt", "k to be a multiple of 4, not 6"},
+      {"cublas", DType::kInt8, "m=64,n=64,k=64,layout=nn", "layout=nt, not nn"},
+      {"cublaslt", DType::kInt8, "m=64,n=64,k=64,layout=tt", "layout=nt, not tt"},
+      {"cublaslt", DType::kFp8E4M3, "64", ""},
+      {"cublaslt", DType::kFp8E4M3, "m=1,n=8,k=16,layout=nt", ""},
+      {"cublaslt-tuned", DType::kFp8E4M3, "m=16,n=16,k=40,layout=nt", "k to be a multiple of 16"},
+      {"cublaslt-tuned", DType::kFp8E4M3, "m=16,n=36,k=16,layout=nt", "n to be a multiple of 8"},
+      {"cublaslt-tuned", DType::kFp8E4M3, "m=64,n=64,k=64,layout=tn", "layout=nt, not tn"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(std::string(c.implementation) + " " + c.size);
+    const auto why =
+        Named(c.implementation).unsupported(MustMakeProblem("matmul", c.dtype, c.size));
+    EXPECT_EQ(why.has_value(), *c.why != '\0');
+    EXPECT_THAT(why.value_or(""), HasSubstr(c.why));
+  }
+}
+
+TEST(CudaTables, TheTunedLibraryOffersPlacesAndRefusesOthers) {
+  const Implementation& line = Named("cublaslt-tuned");
+  const Problem problem = MustMakeProblem("matmul", DType::kFp16, "64");
+  const std::vector<std::string> places = line.candidates(problem);
+  ASSERT_EQ(places.size(), 16u);
+  EXPECT_EQ(places.front(), "0");
+  OperandPointers nowhere;
+  nowhere.inputs = {nullptr, nullptr};
+  for (const char* word : {"16", "-1", "first", "1x", " 1"}) {
+    DeviceContext context;
+    context.candidate = word;
+    const auto instance = line.create(problem, nowhere, context);
+    ASSERT_FALSE(instance.ok()) << word;
+    EXPECT_EQ(instance.error().kind, ImplementationError::Kind::kUnsupported) << word;
+    EXPECT_THAT(instance.error().message, HasSubstr("0 to 15"));
+  }
+}
+
 }  // namespace
 }  // namespace kbench

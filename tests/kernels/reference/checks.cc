@@ -17,6 +17,7 @@ double Read(DType storage, const void* at) {
   if (storage == DType::kFp16) return HalfBitsToFloat(*static_cast<const std::uint16_t*>(at));
   if (storage == DType::kBf16) return Bf16BitsToFloat(*static_cast<const std::uint16_t*>(at));
   if (storage == DType::kInt8) return *static_cast<const std::int8_t*>(at);
+  if (storage == DType::kFp8E4M3) return Fp8E4M3BitsToFloat(*static_cast<const std::uint8_t*>(at));
   return *static_cast<const float*>(at);
 }
 
@@ -145,11 +146,13 @@ std::vector<char> Store(const Problem& problem, const std::vector<double>& value
     const float narrow = static_cast<float>(values[i]);
     const std::uint16_t half = FloatToHalfBits(narrow), bf16 = FloatToBf16Bits(narrow);
     const std::int8_t integer = storage == DType::kInt8 ? static_cast<std::int8_t>(values[i]) : 0;
+    const std::int32_t wide = storage == DType::kInt32 ? static_cast<std::int32_t>(values[i]) : 0;
     const void* from = &narrow;
     if (storage == DType::kFp64) from = &values[i];
     if (storage == DType::kFp16) from = &half;
     if (storage == DType::kBf16) from = &bf16;
     if (storage == DType::kInt8) from = &integer;
+    if (storage == DType::kInt32) from = &wide;
     std::memcpy(stored.data() + i * bytes, from, bytes);
   }
   return stored;

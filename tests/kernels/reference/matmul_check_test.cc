@@ -16,7 +16,7 @@ float RoundToHalf(float value) { return HalfBitsToFloat(FloatToHalfBits(value));
 constexpr char kLarge[] = "1100x1100x40";  // more elements than a full reference keeps
 
 TEST(MatmulCheck, FullIsSoundInEveryTypeAndLayout) {
-  for (const char* dtype : {"fp64", "fp32", "tf32", "fp16", "bf16"}) {
+  for (const char* dtype : {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8e4m3", "int8"}) {
     ExpectSoundChecks(Make("matmul", dtype, "65x130x300"), "full");
   }
   for (const char* layout : {"nt", "tn", "tt"}) {
@@ -34,7 +34,7 @@ TEST(MatmulCheck, OddShapesAreSound) {
 }
 
 TEST(MatmulCheck, SampledIsSound) {
-  for (const char* dtype : {"fp64", "bf16"}) {
+  for (const char* dtype : {"fp64", "bf16", "fp8e4m3", "int8"}) {
     ExpectSoundChecks(Make("matmul", dtype, kLarge), "random-vectors");
   }
   ExpectSoundChecks(Make("matmul", "fp32", "1030x1100x33,layout=tt"), "random-vectors");
@@ -68,6 +68,21 @@ TEST(MatmulCheck, FindsOneWrongElement) {
     values[123 * n + 45] += 1;
     const CheckResult result = CheckValues(problem, 1, values);
     EXPECT_FALSE(result.passed);
+    EXPECT_EQ(result.reason, "TOLERANCE");
+    EXPECT_THAT(result.message, HasSubstr("row 123"));
+  }
+}
+
+TEST(MatmulCheck, IntegersAreRightOrWrong) {
+  for (const char* size : {"700", kLarge}) {
+    const Problem problem = Make("matmul", "int8", size);
+    std::vector<double> values = Compute(problem, 1);
+    CheckResult result = CheckValues(problem, 1, values);
+    EXPECT_TRUE(result.passed) << result.message;
+    EXPECT_EQ(result.relative_error, 0);
+    EXPECT_EQ(result.tolerance, 0);
+    values[123 * static_cast<std::size_t>(problem.shape["n"]) + 45] += 1;
+    result = CheckValues(problem, 1, values);
     EXPECT_EQ(result.reason, "TOLERANCE");
     EXPECT_THAT(result.message, HasSubstr("row 123"));
   }

@@ -53,6 +53,30 @@ TEST(Jobs, WithoutADeviceTheCpuRunsWhatNoGpuHas) {
   server.WaitFor(job.name(), kbench::v1::JOB_STATE_SUCCEEDED);
 }
 
+TEST(Jobs, TheLowerRungsTravelWithTheAssignment) {
+  TestServer server;
+  kbench::v1::Device device = FakeDevice("gpu0", "cuda");
+  device.clear_implementations();
+  for (const char* name : {"cuda/naive", "cuda/good", "cuda/best"}) {
+    auto* line = device.add_implementations();
+    line->set_name(name);
+    line->set_family("cuda");
+    line->set_kernel("matmul");
+    line->add_dtypes("fp32");
+    line->set_default_choice(true);
+    line->set_rung(device.implementations_size());
+  }
+  FakeWorker worker(server, "w0", device);
+  ASSERT_TRUE(worker.Welcome().has_value());
+  server.MustSubmit(MatmulJob(1));
+  const auto assign = worker.Assign();
+  ASSERT_TRUE(assign.has_value());
+  EXPECT_THAT(assign->implementations(), ::testing::ElementsAre("cuda/best"));
+  ASSERT_EQ(assign->fallbacks_size(), 1);
+  EXPECT_EQ(assign->fallbacks(0).implementation(), "cuda/best");
+  EXPECT_THAT(assign->fallbacks(0).lower(), ::testing::ElementsAre("cuda/good", "cuda/naive"));
+}
+
 TEST(Jobs, AJobRunsAndItsResultsComeBack) {
   TestServer server;
   FakeWorker worker(server, "w1", FakeDevice("cpu", "cpu"));

@@ -74,6 +74,25 @@ TEST(Selection, TheHighestRungOfAFamilyRunsByDefault) {
       << "a variant of another dtype does not count";
 }
 
+TEST(Selection, TheBestOfAFamilyBringsTheLowerOnesForShapesItDoesNotTake) {
+  kbench::v1::Device device;
+  for (const char* name : {"cuda/naive", "cuda/best", "cuda/second", "cub"}) {
+    Add(&device, name, true);
+  }
+  Add(&device, "cuda/odd", false);
+  device.mutable_implementations(1)->set_rung(2);
+  device.mutable_implementations(2)->set_rung(1);
+  kbench::v1::CaseSpec spec;
+  spec.set_kernel("copy");
+  spec.set_dtype("fp32");
+  const Selection selection = SelectImplementations({}, device, spec);
+  ASSERT_EQ(selection.lower.size(), 1u);
+  EXPECT_THAT(selection.lower.at("cuda/best"), ElementsAre("cuda/second", "cuda/naive"));
+  EXPECT_TRUE(SelectImplementations({"all"}, device, spec).lower.empty()) << "they run anyway";
+  EXPECT_TRUE(SelectImplementations({"cuda/best"}, device, spec).lower.empty())
+      << "who asks by name gets an answer about that one";
+}
+
 TEST(Selection, HiddenOnesAreNeverSuggested) {
   const kbench::v1::Device device = WithHidden();
   EXPECT_THAT(KnownImplementationWords({&device}), ElementsAre("cpu", "cpu/naive", "cpu/onednn"));

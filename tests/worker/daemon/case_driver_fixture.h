@@ -119,6 +119,7 @@ class CaseDriverTest : public testing::Test {
     context.worker_name = "test";
     context.scratch_dir = scratch_;
     context.calibration = calibration_;
+    context.tuning = tuning_;
     context.clock = &clock_;
     context.busy_wait_seconds = busy_wait_seconds_;
     context.busy_window_seconds = 0.02;
@@ -146,6 +147,7 @@ class CaseDriverTest : public testing::Test {
   std::vector<v1::Progress> progress_;
   AttemptOutcome outcome_;
   WatchedClock clock_;
+  TuningStore* tuning_ = nullptr;
   double busy_wait_seconds_ = 0.3;
   double run_seconds_ = 0;  // from the first to the last look at the clock
 };

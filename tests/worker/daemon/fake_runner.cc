@@ -34,7 +34,8 @@ const char* const kNames[] = {
     "fake/flood", "fake/oom", "fake/oom-if-shared", "fake/too-slow", "fake/negative", "fake/empty",
     "fake/drift", "fake/stolen", "fake/stolen-at-first", "fake/exclusive-a", "fake/slow-check",
     "fake/synchronizes", "fake/late-burst", "fake/exclusive-b", "fake/fatal", "fake/unsupported",
-    "fake/close", "fake/late-half-frame",
+    "fake/close", "fake/late-half-frame", "fake/tuned", "fake/tuned-badly", "fake/tuned-wrong",
+    "fake/unsupported-too",
     // Sound, under names that the catalog knows as baselines of matmul.
     "cpu/openblas", "cpu/naive"};
 
@@ -106,6 +107,9 @@ class FakeRunner {
       case v1::RunnerRequest::kBurst:
         if (!Burst(request, &reply)) return;
         break;
+      case v1::RunnerRequest::kTune:
+        Tune(&reply);
+        break;
       case v1::RunnerRequest::kFinish:
         reply.mutable_finished();
         resident_.clear();
@@ -166,7 +170,8 @@ class FakeRunner {
     if (Is("crash-prepare")) raise(SIGABRT);
     if (Is("hang-prepare")) Hang();
     if (Is("oom")) return Fail(reply, v1::OUTCOME_OUT_OF_MEMORY, "DEVICE_MEMORY");
-    if (Is("unsupported")) return Fail(reply, v1::OUTCOME_UNSUPPORTED, "NO_LAYOUT");
+    if (Is("unsupported") || Is("unsupported-too"))
+      return Fail(reply, v1::OUTCOME_UNSUPPORTED, "NO_LAYOUT");
     // As on a device in exclusive mode: one living process holds it.
     if (name_.rfind("fake/exclusive", 0) == 0 && !HoldDevice(prepare.reference_dir())) {
       return Fail(reply, v1::OUTCOME_INFRA, "DEVICE_IN_USE");
@@ -195,9 +200,31 @@ class FakeRunner {
     prepared->set_operand_sets(1);
     (*prepared->mutable_configuration())["tile"] = "64";
     (*prepared->mutable_settings())["threads"] = "2";
+    if (name_.rfind("fake/tuned", 0) == 0) {
+      const bool known = prepare.candidate() == "b";
+      SetCandidate(known ? "b" : "a", known ? "cached" : "default", prepared);
+    }
     rounds_ = 0;
     std::printf("prepared %s\n", Is("flood") ? "flood" : "");
     std::fflush(stdout);
+  }
+
+  static void SetCandidate(const char* candidate, const char* tuned, v1::Prepared* prepared) {
+    prepared->set_candidate(candidate);
+    prepared->set_candidates(2);
+    prepared->set_tuned(tuned);
+    (*prepared->mutable_configuration())["candidate"] = candidate;
+    (*prepared->mutable_configuration())["tuned"] = tuned;
+  }
+
+  void Tune(v1::RunnerReply* reply) const {
+    if (Is("tuned-badly")) raise(SIGABRT);
+    v1::Prepared* const tuned = reply->mutable_tuned();
+    tuned->set_estimate_seconds(1e-3);
+    tuned->set_mechanism("fake-clock");
+    tuned->set_clock_quantum_seconds(1e-9);
+    tuned->set_autotune_seconds(0.25);
+    SetCandidate("b", "measured", tuned);
   }
 
   static bool HoldDevice(const std::string& dir) {
@@ -224,7 +251,7 @@ class FakeRunner {
     if ((Is("slow") || Is("slow-check")) && verify.stage() != v1::Verify::AFTER) {
       std::this_thread::sleep_for(std::chrono::milliseconds(350));
     }
-    verified->set_passed(!Is("wrong") &&
+    verified->set_passed(!Is("wrong") && !Is("tuned-wrong") &&
                          !(Is("wrong-after") && verify.stage() == v1::Verify::AFTER));
     verified->set_relative_error(verified->passed() ? 1e-7 : 0.5);
     verified->set_tolerance(1e-5);

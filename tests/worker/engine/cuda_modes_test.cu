@@ -226,6 +226,32 @@ TEST_F(CudaModesTest, ATinyLaunchIsResolvedInAGraph) {
   EXPECT_EQ(Check(KB_VERIFY_AFTER), "");
 }
 
+// What a tuner does between two bursts: another launch on a scratch, cold, and no graph of it.
+TEST_F(CudaModesTest, ATrialInModeGraphIsColdAndTheGraphIsMadeAnew) {
+  ASSERT_FALSE(OpenCase("graph", "1024"));
+  ASSERT_FALSE(Burst(4));
+  const int before = open_->launches_per_sample();
+  void* scratch = nullptr;
+  ASSERT_FALSE(open_->OpenScratch(&scratch));
+  ASSERT_NE(scratch, nullptr);
+  const auto set = [](void* to, void* stream) {
+    return static_cast<int>(cudaMemsetAsync(to, 1, 4096, static_cast<cudaStream_t>(stream)));
+  };
+  std::vector<double> device(8), submit(8);
+  kb_burst_record record{};
+  record.device_seconds = device.data();
+  record.submit_seconds = submit.data();
+  const EngineError error = open_->Trial({8, 5}, {set, scratch, device_.stream()}, &record);
+  ASSERT_FALSE(error) << error.message;
+  EXPECT_EQ(record.count + record.discarded, 8);
+  EXPECT_GT(device[0], 1e-6) << "one launch between two events";
+  EXPECT_EQ(open_->launches_per_sample(), 1) << "not planned yet";
+  open_->CloseScratch();
+  ASSERT_FALSE(Burst(4));
+  EXPECT_GT(open_->launches_per_sample(), before / 4);
+  EXPECT_EQ(Check(KB_VERIFY_AFTER), "");
+}
+
 TEST_F(CudaModesTest, AGraphOfLaunchesThatCannotBeCapturedIsRefused) {
   ASSERT_FALSE(OpenCase("graph", "4Mi"));
   kernel_.waits = true;

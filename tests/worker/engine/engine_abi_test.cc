@@ -1,5 +1,7 @@
 // The C ABI as the Python runner will use it: by name, from the shared library alone.
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -247,6 +249,81 @@ TEST_F(EngineAbiTest, MemoryBeyondTheLimitIsRefusedWithBothNumbers) {
   Open();  // nothing was left behind
 }
 
+// Launches that are not the case's: on the scratch, in any mode, and of no consequence.
+TEST_F(EngineAbiTest, ATrialLeavesNothingBehind) {
+  for (const char* mode : {"cold", "hot", "steady"}) {
+    SCOPED_TRACE(mode);
+    kb_case spec = SumCase();
+    spec.mode = mode;
+    ASSERT_EQ(kb_case_open(engine_, &spec), KB_OK) << kb_error(engine_);
+    void *output = nullptr, *scratch = nullptr, *again = nullptr;
+    kb_operand(engine_, 1, &output, nullptr, nullptr);
+    ASSERT_EQ(kb_scratch_open(engine_, &scratch), KB_OK) << kb_error(engine_);
+    ASSERT_EQ(kb_scratch_open(engine_, &again), KB_OK);
+    EXPECT_EQ(scratch, again);
+    EXPECT_NE(scratch, output);
+    std::vector<double> device(5), submit(5);
+    kb_burst_record record{};
+    record.device_seconds = device.data();
+    record.submit_seconds = submit.data();
+    const kb_burst_spec burst{5, 10};
+    const auto write = [](void* to, void*) {
+      *static_cast<float*>(to) = 7;
+      return 0;
+    };
+    ASSERT_EQ(kb_trial(engine_, &burst, write, scratch, &record), KB_OK) << kb_error(engine_);
+    EXPECT_EQ(record.count + record.discarded, 5);
+    EXPECT_EQ(*static_cast<float*>(scratch), 7);
+    EXPECT_EQ(*static_cast<const uint32_t*>(output), 0xffffffffu);
+    kb_check check{};
+    ASSERT_EQ(kb_verify(engine_, KB_VERIFY_BEFORE, 0, LaunchSum, &sum_, &check), KB_OK);
+    EXPECT_TRUE(check.passed) << check.message;
+    ASSERT_EQ(kb_burst(engine_, &burst, LaunchSum, &sum_, &record), KB_OK);
+    kb_scratch_close(engine_);
+    kb_scratch_close(engine_);
+    ASSERT_EQ(kb_verify(engine_, KB_VERIFY_AFTER, 0, LaunchSum, &sum_, &check), KB_OK);
+    EXPECT_TRUE(check.passed) << check.message;
+    kb_case_close(engine_);
+  }
+}
+
+// In mode steady a batch is as long as the launch asks for that is measured, not the one tried.
+TEST_F(EngineAbiTest, AfterATrialASampleIsPlannedAnew) {
+  kb_case spec = SumCase();
+  spec.mode = "steady";
+  ASSERT_EQ(kb_case_open(engine_, &spec), KB_OK);
+  std::vector<double> device(1), submit(1);
+  kb_burst_record record{};
+  record.device_seconds = device.data();
+  record.submit_seconds = submit.data();
+  const kb_burst_spec burst{1, 10};
+  const auto slow = [](void*, void*) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return 0;
+  };
+  kb_facts facts{};
+  ASSERT_EQ(kb_burst(engine_, &burst, slow, nullptr, &record), KB_OK);
+  kb_get_facts(engine_, &facts);
+  EXPECT_EQ(facts.launches_per_sample, 1);
+  ASSERT_EQ(kb_trial(engine_, &burst, LaunchSum, &sum_, &record), KB_OK);
+  ASSERT_EQ(kb_burst(engine_, &burst, LaunchSum, &sum_, &record), KB_OK);
+  kb_get_facts(engine_, &facts);
+  EXPECT_GT(facts.launches_per_sample, 10);
+}
+
+TEST_F(EngineAbiTest, AScratchThatDoesNotFitLeavesTheCaseAsItWas) {
+  kb_case spec = SumCase();
+  spec.memory_limit_bytes = 4008 + 4 * 4096 + 100;
+  ASSERT_EQ(kb_case_open(engine_, &spec), KB_OK) << kb_error(engine_);
+  void* scratch = nullptr;
+  EXPECT_EQ(kb_scratch_open(engine_, &scratch), KB_OUT_OF_MEMORY);
+  EXPECT_EQ(kb_needed_bytes(engine_), 4 + 2 * 4096);
+  EXPECT_EQ(kb_free_bytes(engine_), 100);
+  kb_check check{};
+  ASSERT_EQ(kb_verify(engine_, KB_VERIFY_BEFORE, 0, LaunchSum, &sum_, &check), KB_OK);
+  EXPECT_TRUE(check.passed);
+}
+
 TEST_F(EngineAbiTest, WrongArgumentsSayWhatWouldBeRight) {
   double seconds = 0;
   EXPECT_EQ(kb_call(engine_, LaunchSum, &sum_, &seconds), KB_INVALID_ARGUMENT);
@@ -298,6 +375,9 @@ TEST(EngineOpenTest, TheNullKernelHasNoOperands) {
   kb_check check{};
   EXPECT_EQ(kb_verify(engine, KB_VERIFY_BEFORE, 0, LaunchNothing, nullptr, &check), KB_OK);
   EXPECT_TRUE(check.passed);
+  void* scratch = &check;
+  EXPECT_EQ(kb_scratch_open(engine, &scratch), KB_OK) << "nothing to write is no error";
+  EXPECT_EQ(scratch, nullptr);
   kb_close(engine);
 }
 

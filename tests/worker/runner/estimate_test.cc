@@ -48,7 +48,8 @@ class EstimateTest : public ::testing::Test {
   }
   void TearDown() override { kb_close(engine_); }
 
-  std::optional<double> Estimate(const char* size, double limit) {
+  std::optional<double> Estimate(const char* size, double limit,
+                                 const Implementation& implementation = Sleeping()) {
     const Problem problem = MakeProblem("matmul", "fp32", size, "cold").value();
     CaseOptions options;
     options.flush = "none";
@@ -56,7 +57,7 @@ class EstimateTest : public ::testing::Test {
     options.threads = 1;
     v1::RunnerFailure failure;
     const auto estimate =
-        EstimateLaunch(engine_, Sleeping(), problem, options, true, limit, &failure);
+        EstimateLaunch(engine_, implementation, problem, options, true, limit, &failure);
     EXPECT_EQ(failure.message(), "");
     return estimate;
   }
@@ -83,6 +84,39 @@ TEST_F(EstimateTest, AStalledMachineMakesNoLongEstimate) {
   const auto estimate = Estimate("2048", 5);  // 17 GFLOP
   ASSERT_TRUE(estimate);
   EXPECT_LT(*estimate, 5);
+}
+
+// Tensor cores want rows of 16 bytes: the smaller problems have them where the large one does.
+TEST_F(EstimateTest, AnImplementationThatWantsAlignedRowsIsEstimated) {
+  seconds_of_work = [](double work) { return work / 1e8; };
+  Implementation picky = Sleeping();
+  picky.unsupported = [](const Problem& problem) -> std::optional<std::string> {
+    for (const auto& [dim, extent] : problem.shape.dims) {
+      if (extent % 16 != 0) return dim + " must be a multiple of 16";
+    }
+    return std::nullopt;
+  };
+  const auto estimate = Estimate("4096", 1, picky);
+  ASSERT_TRUE(estimate);
+  EXPECT_NEAR(*estimate, 1374, 0.1 * 1374);
+}
+
+// Then the launch itself is the answer.
+TEST_F(EstimateTest, WhatTakesNoSmallerProblemHasNoEstimate) {
+  seconds_of_work = [](double work) { return work / 1e8; };
+  Implementation proud = Sleeping();
+  proud.unsupported = [](const Problem& problem) -> std::optional<std::string> {
+    if (problem.shape["m"] == 4096) return std::nullopt;
+    return "m must be 4096";
+  };
+  EXPECT_FALSE(Estimate("4096", 1, proud));
+  Implementation refusing = Sleeping();
+  refusing.create =
+      [](const Problem&, const OperandPointers&,
+         const DeviceContext&) -> Expected<std::unique_ptr<Instance>, ImplementationError> {
+    return ImplementationError{ImplementationError::Kind::kUnsupported, "too small", 0};
+  };
+  EXPECT_FALSE(Estimate("4096", 1, refusing));
 }
 
 }  // namespace

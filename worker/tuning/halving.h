@@ -1,0 +1,44 @@
+// Which candidate is the fastest, found by successive halving: each is timed once, the slower half
+// is dropped, the rest are timed more, and so on. Time is an argument: pure. Used from one thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace kbench::tuning {
+
+class Halving {
+ public:
+  // `candidates`: how many, the best guess first. After `max_seconds` nothing more is asked for.
+  Halving(std::size_t candidates, double max_seconds);
+
+  struct Trial {
+    std::size_t candidate = 0;
+    int samples = 1;
+  };
+  // What to time next; nothing when it is decided, or when the time is over.
+  std::optional<Trial> Next(double elapsed_seconds);
+  // The samples of that trial, seconds; none: it failed, and is out.
+  void Report(const std::vector<double>& samples);
+
+  // The fastest so far by the median of all of its samples, the better guess among equals; nothing
+  // when none was timed.
+  std::optional<std::size_t> Best() const;
+  int timed() const;  // candidates that gave a time
+
+ private:
+  struct Candidate {
+    std::vector<double> samples;
+    bool in = true;
+  };
+  double MedianOf(std::size_t candidate) const;
+  void EndRound();
+
+  const double max_seconds_;
+  std::vector<Candidate> candidates_;
+  std::size_t round_ = 0;
+  std::size_t at_ = 0;  // the candidate whose turn it is
+};
+
+}  // namespace kbench::tuning
