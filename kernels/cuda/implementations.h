@@ -8,7 +8,12 @@ namespace kbench {
 Implementation CudaNaiveNull();
 Implementation CudaNaiveCopy();
 Implementation CudaNaiveSum();
+Implementation CudaShuffleSum();
+Implementation CudaVectorizedSum();
+Implementation CubSum();
 Implementation CudaNaiveSoftmax();
+Implementation CudaOnlineSoftmax();
+Implementation CudaRegistersSoftmax();
 Implementation CudaNaiveMatmul();
 Implementation CudaNaiveAttention();
 

@@ -6,9 +6,20 @@ namespace kbench {
 
 const std::vector<Implementation>& CudaTable() {
   static const std::vector<Implementation> table = {
-      CudaNaiveNull(),    CudaNaiveCopy(),   CudaNaiveSum(),
-      CudaNaiveSoftmax(), CudaNaiveMatmul(), CudaNaiveAttention(),
-      CudaSelftestA(),    CudaSelftestB(),   CudaSelftestSlower(),
+      CudaNaiveNull(),
+      CudaNaiveCopy(),
+      CudaNaiveSum(),
+      CudaShuffleSum(),
+      CudaVectorizedSum(),
+      CubSum(),
+      CudaNaiveSoftmax(),
+      CudaOnlineSoftmax(),
+      CudaRegistersSoftmax(),
+      CudaNaiveMatmul(),
+      CudaNaiveAttention(),
+      CudaSelftestA(),
+      CudaSelftestB(),
+      CudaSelftestSlower(),
   };
   return table;
 }
