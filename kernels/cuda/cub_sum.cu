@@ -23,6 +23,7 @@ template <typename E>
 cudaError_t Sum(void* workspace, std::size_t& bytes, const typename E::Storage* x,
                 typename E::Compute* y, std::int64_t n, cudaStream_t stream) {
   using Compute = typename E::Compute;
+  cudaGetLastError();  // CUB takes an error that an earlier call left behind for its own
   if constexpr (std::is_same_v<typename E::Storage, Compute>) {
     return cub::DeviceReduce::Sum(workspace, bytes, x, y, n, stream);
   } else {

@@ -15,6 +15,8 @@ Implementation CudaNaiveSoftmax();
 Implementation CudaOnlineSoftmax();
 Implementation CudaRegistersSoftmax();
 Implementation CudaNaiveMatmul();
+Implementation CudaTiledMatmul();
+Implementation CudaRegisterTiledMatmul();
 Implementation CudaNaiveAttention();
 
 // Hidden: the fixtures of the self-test.

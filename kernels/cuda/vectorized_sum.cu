@@ -168,16 +168,29 @@ std::string Text(const Choice& choice) {
                      : ",blocks_a_multiprocessor=" + std::to_string(choice.blocks_each));
 }
 
-constexpr Choice kChoices[] = {
-    {256, 4, 0, 8},  {256, 8, 0, 4},  {512, 4, 0, 4}, {512, 8, 0, 2},
-    {256, 4, 4, 0},  {256, 4, 16, 0}, {256, 8, 2, 0}, {256, 8, 8, 0},
-    {256, 8, 32, 0}, {512, 4, 8, 0},  {512, 8, 4, 0},
-};
-
-std::vector<std::string> Candidates(const Problem& /*problem*/) {
-  std::vector<std::string> all;
-  for (const Choice& choice : kChoices) all.push_back(Text(choice));
+// The best guess first. Short vectors: few blocks, all of them at once. Long ones: many blocks, so
+// that a multiprocessor that gets less of the memory does less.
+std::vector<Choice> Choices(const Problem& problem) {
+  const Choice few{256, 8, 0, 4}, fill{512, 8, 0, 2}, many{512, 8, 4, 0};
+  const Choice others[] = {{512, 4, 8, 0}, {256, 8, 8, 0}, {256, 8, 2, 0}};
+  const std::int64_t bytes =
+      problem.shape["n"] * static_cast<std::int64_t>(Info(problem.dtype).storage_bytes);
+  std::vector<Choice> all;
+  if (bytes <= std::int64_t{8} << 20) {
+    all = {few, fill, many};
+  } else if (bytes <= std::int64_t{512} << 20) {
+    all = {fill, few, many};
+  } else {
+    all = {many, fill, few};
+  }
+  all.insert(all.end(), std::begin(others), std::end(others));
   return all;
+}
+
+std::vector<std::string> Candidates(const Problem& problem) {
+  std::vector<std::string> texts;
+  for (const Choice& choice : Choices(problem)) texts.push_back(Text(choice));
+  return texts;
 }
 
 template <typename E, int kThreads, int kInFlight>
@@ -221,9 +234,6 @@ template <DType D>
 CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
                       const Choice& choice) {
   using E = Element<D>;
-  if (choice.threads == 256 && choice.in_flight == 4) {
-    return CreateWith<E, 256, 4>(problem, operands, choice);
-  }
   if (choice.threads == 256) return CreateWith<E, 256, 8>(problem, operands, choice);
   if (choice.in_flight == 4) return CreateWith<E, 512, 4>(problem, operands, choice);
   return CreateWith<E, 512, 8>(problem, operands, choice);
@@ -233,7 +243,8 @@ using Compiled = DTypes<DType::kFp64, DType::kFp32, DType::kFp16, DType::kBf16>;
 
 CreateResult Create(const Problem& problem, const OperandPointers& operands,
                     const DeviceContext& context) {
-  for (const Choice& choice : kChoices) {
+  const std::vector<Choice> choices = Choices(problem);
+  for (const Choice& choice : choices) {
     if (!context.candidate.empty() && context.candidate != Text(choice)) continue;
     return Compiled::Create(problem.dtype, [&](auto dtype) {
       return CreateAs<decltype(dtype)::value>(problem, operands, choice);
@@ -241,7 +252,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
   }
   return ImplementationError{
       ImplementationError::Kind::kUnsupported,
-      "no candidate " + context.candidate + "; the first is " + Text(kChoices[0]), 0};
+      "no candidate " + context.candidate + "; the first is " + Text(choices.front()), 0};
 }
 
 }  // namespace

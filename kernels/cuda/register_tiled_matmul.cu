@@ -1,0 +1,110 @@
+// cuda/register-tiled matmul, fp32: how far the CUDA cores go without tensor cores.
+#include "kernels/cuda/device_instance.h"
+#include "kernels/cuda/implementations.h"
+#include "kernels/cuda/register_tiled_matmul.cuh"
+
+namespace kbench {
+namespace cuda {
+namespace {
+
+using Create2 = CreateResult (*)(const Problem&, const OperandPointers&, const std::string&);
+
+bool WholeWords(const void* data, std::int64_t pitch) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && pitch % 4 == 0;
+}
+
+template <typename T>
+auto KernelFor(const std::string& layout) {
+  if (layout == "nn") return RegisterTiledKernel<T, false, false>;
+  if (layout == "nt") return RegisterTiledKernel<T, false, true>;
+  if (layout == "tn") return RegisterTiledKernel<T, true, false>;
+  return RegisterTiledKernel<T, true, true>;
+}
+
+template <typename T>
+CreateResult CreateWith(const Problem& problem, const OperandPointers& operands,
+                        const std::string& candidate) {
+  const std::int64_t m = problem.shape["m"], n = problem.shape["n"], k = problem.shape["k"];
+  const auto operand = [&](int index, std::int64_t lines, bool depth_contiguous) {
+    const auto* data = static_cast<const float*>(operands.inputs[index]);
+    const std::int64_t pitch = depth_contiguous ? k : lines;
+    return LinesByDepth{data, static_cast<int>(lines), static_cast<int>(k), static_cast<int>(pitch),
+                        WholeWords(data, pitch)};
+  };
+  const LinesByDepth a = operand(0, m, problem.shape.layout[0] == 'n');
+  const LinesByDepth b = operand(1, n, problem.shape.layout[1] == 't');
+  auto* c = static_cast<float*>(operands.output);
+  const std::int64_t tiles =
+      ((m + T::kBlockM - 1) / T::kBlockM) * ((n + T::kBlockN - 1) / T::kBlockN);
+  const Geometry geometry{GridOf(tiles), dim3(T::kThreads), T::kSharedBytes};
+  const auto kernel = KernelFor<T>(problem.shape.layout);
+  ConfigurationMap configuration;
+  if (auto error = LoadKernel(reinterpret_cast<const void*>(kernel), geometry, configuration)) {
+    return *std::move(error);
+  }
+  configuration["candidate"] = candidate;
+  DeviceBody body = [=](cudaStream_t stream) {
+    return LaunchKernel(geometry, stream, kernel, a, b, c);
+  };
+  return std::unique_ptr<Instance>(
+      std::make_unique<DeviceInstance>(std::move(body), std::move(configuration)));
+}
+
+struct Choice {
+  const char* name;
+  Create2 create;
+};
+const Choice kChoices[] = {
+    {"128x128x8,warp=64x32,stages=4", CreateWith<RegisterTile<128, 128, 64, 32, 8, 4, 2>>},
+    {"256x128x8,warp=64x64,stages=4", CreateWith<RegisterTile<256, 128, 64, 64, 8, 4, 1>>},
+};
+
+std::vector<std::string> Candidates(const Problem& /*problem*/) {
+  std::vector<std::string> names;
+  for (const Choice& choice : kChoices) names.emplace_back(choice.name);
+  return names;
+}
+
+CreateResult Create(const Problem& problem, const OperandPointers& operands,
+                    const DeviceContext& context) {
+  for (const Choice& choice : kChoices) {
+    if (context.candidate.empty() || context.candidate == choice.name) {
+      return choice.create(problem, operands, choice.name);
+    }
+  }
+  return ImplementationError{
+      ImplementationError::Kind::kUnsupported,
+      "no candidate " + context.candidate + "; the first is " + kChoices[0].name, 0};
+}
+
+// The kernel counts lines and depths in 32 bits, a tile past the end included.
+std::optional<std::string> Unsupported(const Problem& problem) {
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1024;
+  for (const auto& [name, extent] : problem.shape.dims) {
+    if (extent > kMost) {
+      return name + "=" + std::to_string(extent) + " is too long: at most " + std::to_string(kMost);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> DTypeMissing(DType /*dtype*/) { return NeedsCapability(80); }
+
+}  // namespace
+}  // namespace cuda
+
+Implementation CudaRegisterTiledMatmul() {
+  return {.name = "cuda/register-tiled",
+          .family = "cuda",
+          .kernel = "matmul",
+          .summary = "8x8 or 8x16 elements a thread in registers, cp.async; no tensor cores",
+          .dtypes = {DType::kFp32},
+          .dtype_missing = cuda::DTypeMissing,
+          .default_choice = true,
+          .rung = 2,
+          .unsupported = cuda::Unsupported,
+          .candidates = cuda::Candidates,
+          .create = cuda::Create};
+}
+
+}  // namespace kbench
