@@ -17,6 +17,7 @@ Implementation CudaRegistersSoftmax();
 Implementation CudaNaiveMatmul();
 Implementation CudaTiledMatmul();
 Implementation CudaRegisterTiledMatmul();
+Implementation CudaWmmaMatmul();
 Implementation CudaNaiveAttention();
 
 // Hidden: the fixtures of the self-test.

@@ -1,6 +1,7 @@
 // cuda/register-tiled matmul, fp32: how far the CUDA cores go without tensor cores.
 #include "kernels/cuda/device_instance.h"
 #include "kernels/cuda/implementations.h"
+#include "kernels/cuda/matmul_extents.h"
 #include "kernels/cuda/register_tiled_matmul.cuh"
 
 namespace kbench {
@@ -77,17 +78,6 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
       "no candidate " + context.candidate + "; the first is " + kChoices[0].name, 0};
 }
 
-// The kernel counts lines and depths in 32 bits, a tile past the end included.
-std::optional<std::string> Unsupported(const Problem& problem) {
-  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1024;
-  for (const auto& [name, extent] : problem.shape.dims) {
-    if (extent > kMost) {
-      return name + "=" + std::to_string(extent) + " is too long: at most " + std::to_string(kMost);
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<std::string> DTypeMissing(DType /*dtype*/) { return NeedsCapability(80); }
 
 }  // namespace
@@ -102,7 +92,7 @@ Implementation CudaRegisterTiledMatmul() {
           .dtype_missing = cuda::DTypeMissing,
           .default_choice = true,
           .rung = 2,
-          .unsupported = cuda::Unsupported,
+          .unsupported = cuda::TooLongFor32Bits,
           .candidates = cuda::Candidates,
           .create = cuda::Create};
 }

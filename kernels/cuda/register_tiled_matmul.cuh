@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/async_copy.cuh"
+#include "kernels/cuda/matmul_raster.cuh"
 
 namespace kbench::cuda {
 
@@ -85,23 +86,6 @@ __device__ void CopyStage(float* stage, const LinesByDepth& x, int first, int de
       }
     }
   }
-}
-
-// The tile a block computes: tiles in groups of 8 rows of them, so that neighbours in time share
-// both operands in the second-level cache.
-struct TilePlace {
-  int row, col;
-};
-template <typename T>
-__device__ TilePlace PlaceOfTile(int m, int n) {
-  constexpr int kGroup = 8;
-  const int down = (m - 1) / T::kBlockM + 1, across = (n - 1) / T::kBlockN + 1;
-  const auto tile = static_cast<std::int64_t>(blockIdx.x);
-  const int group = static_cast<int>(tile / (kGroup * static_cast<std::int64_t>(across)));
-  const int rows = min(kGroup, down - group * kGroup);
-  const std::int64_t within = tile - group * (kGroup * static_cast<std::int64_t>(across));
-  return {(group * kGroup + static_cast<int>(within % rows)) * T::kBlockM,
-          static_cast<int>(within / rows) * T::kBlockN};
 }
 
 // Where a thread's elements are in the block's tile. Neighbouring lanes share a row chunk, lanes
@@ -181,7 +165,7 @@ template <typename T, bool kAStoredKxM, bool kBStoredNxK>
 __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
     RegisterTiledKernel(LinesByDepth a, LinesByDepth b, float* c) {
   extern __shared__ __align__(16) float ring[];
-  const TilePlace tile = PlaceOfTile<T>(a.lines, b.lines);
+  const TilePlace tile = PlaceOfTile<T::kBlockM, T::kBlockN>(a.lines, b.lines);
   const ThreadPlace<T> place;
   const auto copy = [&](int stage, int step) {
     float* to = ring + stage * T::kStageFloats;
