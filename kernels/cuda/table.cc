@@ -6,10 +6,12 @@ namespace kbench {
 
 const std::vector<Implementation>& CudaTable() {
   static const std::vector<Implementation> table = {
-      CudaNaiveNull(),        CudaNaiveCopy(),   CudaNaiveSum(),     CudaShuffleSum(),
-      CudaVectorizedSum(),    CubSum(),          CudaNaiveSoftmax(), CudaOnlineSoftmax(),
-      CudaRegistersSoftmax(), CudaNaiveMatmul(), CudaTiledMatmul(),  CudaRegisterTiledMatmul(),
-      CudaNaiveAttention(),   CudaSelftestA(),   CudaSelftestB(),    CudaSelftestSlower(),
+      CudaNaiveNull(),    CudaNaiveCopy(),      CudaNaiveSum(),
+      CudaShuffleSum(),   CudaVectorizedSum(),  CubSum(),
+      CudaNaiveSoftmax(), CudaOnlineSoftmax(),  CudaRegistersSoftmax(),
+      CudaNaiveMatmul(),  CudaTiledMatmul(),    CudaRegisterTiledMatmul(),
+      CudaWmmaMatmul(),   CudaNaiveAttention(), CudaSelftestA(),
+      CudaSelftestB(),    CudaSelftestSlower(),
   };
   return table;
 }
