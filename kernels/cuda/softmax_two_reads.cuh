@@ -57,7 +57,7 @@ inline constexpr int kMostTwoReadsThreads = 512;
 
 // A row a block of `threads` along x, or a row a warp where the block has rows along y.
 template <typename E, bool kInWords>
-__global__ void __launch_bounds__(kMostTwoReadsThreads)
+__global__ void __launch_bounds__(kMostTwoReadsThreads, 3)
     TwoReadsKernel(const typename E::Storage* x, typename E::Storage* y, std::int64_t rows,
                    std::int64_t cols) {
   using A = Access<E, kInWords>;

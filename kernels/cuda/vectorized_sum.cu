@@ -108,7 +108,7 @@ __device__ typename E::Compute SumOfTile(const uint4* words, std::int64_t left) 
 }
 
 template <typename E, int kThreads, int kInFlight>
-__global__ void __launch_bounds__(kThreads, 2048 / kThreads / (kInFlight / 4))
+__global__ void __launch_bounds__(kThreads, 1024 / kThreads)  // registers for all the loads
     SumKernel(CutVector<typename E::Storage> x, Share share, SlotBits<typename E::Compute>* slots,
               typename E::Compute* y) {
   using Compute = typename E::Compute;

@@ -39,8 +39,13 @@ struct WmmaTile : WmmaShape<D> {
   using Storage = typename Element<D>::Storage;
   using Compute = typename Element<D>::Compute;
   static constexpr int kStages = 3;
-  // That should share a multiprocessor; tf32 would spill for a second.
+  // That should share a multiprocessor, where it has the shared memory for it; tf32 would spill.
+#if defined(__CUDA_ARCH__) && \
+    (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+  static constexpr int kBlocks = 1;
+#else
   static constexpr int kBlocks = D == DType::kTf32 ? 1 : 2;
+#endif
   static constexpr int kWarpsAcross = Shape::kBlock / Shape::kWarpN;
   static constexpr int kThreads = Shape::kBlock / Shape::kWarpM * kWarpsAcross * 32;
   static constexpr int kFragmentsM = Shape::kWarpM / Shape::kM;
