@@ -14,20 +14,12 @@ bool WholeWords(const void* data, std::int64_t pitch) {
   return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && pitch % 4 == 0;
 }
 
-using Kernel = void (*)(LinesByDepth, LinesByDepth, float*);
-
-template <typename T, bool kAStoredKxM, bool kBStoredNxK>
-std::pair<Kernel, std::size_t> KernelAndRing() {
-  return {RegisterTiledKernel<T, kAStoredKxM, kBStoredNxK>,
-          kRingBytes<T, kAStoredKxM, kBStoredNxK>};
-}
-
 template <typename T>
-std::pair<Kernel, std::size_t> KernelFor(const std::string& layout) {
-  if (layout == "nn") return KernelAndRing<T, false, false>();
-  if (layout == "nt") return KernelAndRing<T, false, true>();
-  if (layout == "tn") return KernelAndRing<T, true, false>();
-  return KernelAndRing<T, true, true>();
+auto KernelFor(const std::string& layout) {
+  if (layout == "nn") return RegisterTiledKernel<T, false, false>;
+  if (layout == "nt") return RegisterTiledKernel<T, false, true>;
+  if (layout == "tn") return RegisterTiledKernel<T, true, false>;
+  return RegisterTiledKernel<T, true, true>;
 }
 
 template <typename T>
@@ -45,14 +37,14 @@ CreateResult CreateWith(const Problem& problem, const OperandPointers& operands,
   auto* c = static_cast<float*>(operands.output);
   const std::int64_t tiles =
       ((m + T::kBlockM - 1) / T::kBlockM) * ((n + T::kBlockN - 1) / T::kBlockN);
-  const auto [kernel, ring_bytes] = KernelFor<T>(problem.shape.layout);
-  const Geometry geometry{GridOf(tiles), dim3(T::kThreads), ring_bytes};
+  const Geometry geometry{GridOf(tiles), dim3(T::kThreads), T::kSharedBytes};
+  const auto kernel = KernelFor<T>(problem.shape.layout);
   ConfigurationMap configuration;
   if (auto error = LoadKernel(reinterpret_cast<const void*>(kernel), geometry, configuration)) {
     return *std::move(error);
   }
   configuration["candidate"] = candidate;
-  DeviceBody body = [=, kernel = kernel](cudaStream_t stream) {
+  DeviceBody body = [=](cudaStream_t stream) {
     return LaunchKernel(geometry, stream, kernel, a, b, c);
   };
   return std::unique_ptr<Instance>(
@@ -64,8 +56,8 @@ struct Choice {
   Create2 create;
 };
 const Choice kChoices[] = {
-    {"128x128x16,warp=64x32,stages=3", CreateWith<RegisterTile<128, 128, 64, 32, 16, 3, 2>>},
-    {"256x128x16,warp=64x64,stages=3", CreateWith<RegisterTile<256, 128, 64, 64, 16, 3, 1>>},
+    {"128x128x8,warp=64x32,stages=4", CreateWith<RegisterTile<128, 128, 64, 32, 8, 4, 2>>},
+    {"256x128x8,warp=64x64,stages=4", CreateWith<RegisterTile<256, 128, 64, 64, 8, 4, 1>>},
 };
 
 std::vector<std::string> Candidates(const Problem& /*problem*/) {

@@ -1,12 +1,11 @@
 // fp32 matmul on the CUDA cores, with every product an IEEE one. A block holds a tile of C in its
-// registers; the operands come through a ring of stages in shared memory that cp.async fills.
-// Device code; the host side is register_tiled_matmul.cu.
+// registers; the operands come through a ring of stages in shared memory that cp.async fills, and
+// the next step's elements are read from there while this step's products are formed. Device code;
+// the host side is register_tiled_matmul.cu.
 //
 // What the shapes are for: a multiprocessor issues one instruction a cycle in each quarter, so all
 // that is not a multiply-add takes its place. 8 x 8 elements a thread cost 4 loads of 16 bytes for
-// 64 multiply-adds, 8 x 16 elements 6 for 128. An operand lies in shared memory as it does in
-// global memory: where k is contiguous a thread loads four depths of a line at once, else four
-// lines of a depth; nothing is transposed on the way, and every copy and load is of 16 bytes.
+// 64 multiply-adds, 8 x 16 elements 6 for 128.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +15,24 @@
 
 namespace kbench::cuda {
 
-// Lanes of a warp lie 8 x 4 over its tile.
+// Lanes of a warp lie 8 x 4 over its tile, each with chunks of 4 x 4 elements.
 template <int kBlockM_, int kBlockN_, int kWarpM_, int kWarpN_, int kDepth_, int kStages_,
-          int kBlocks_>
+          int kBlocks_, int kFragments_ = 2>
 struct RegisterTile {
   static constexpr int kBlockM = kBlockM_, kBlockN = kBlockN_;
   static constexpr int kWarpM = kWarpM_, kWarpN = kWarpN_;
-  static constexpr int kDepth = kDepth_;    // of a stage along k
-  static constexpr int kStages = kStages_;  // of the ring
-  static constexpr int kBlocks = kBlocks_;  // that should share a multiprocessor
+  static constexpr int kDepth = kDepth_;          // of a stage along k
+  static constexpr int kStages = kStages_;        // of the ring
+  static constexpr int kBlocks = kBlocks_;        // that should share a multiprocessor
+  static constexpr int kFragments = kFragments_;  // 2: the next step's are read ahead
   static constexpr int kWarpsAcross = kBlockN / kWarpN;
   static constexpr int kThreads = kBlockM / kWarpM * kWarpsAcross * 32;
-  static constexpr int kRows = kWarpM / 8, kCols = kWarpN / 4;  // of a thread
-  static_assert(kStages >= 2 && kDepth % 4 == 0 && kRows % 4 == 0 && kCols % 4 == 0);
+  static constexpr int kChunksM = kWarpM / 32, kChunksN = kWarpN / 16;
+  // Four floats more than a tile: stores that transpose hit 32 banks, and words stay aligned.
+  static constexpr int kPitchA = kBlockM + 4, kPitchB = kBlockN + 4;
+  static constexpr int kStageFloats = kDepth * (kPitchA + kPitchB);
+  static constexpr int kSharedBytes = kStages * kStageFloats * static_cast<int>(sizeof(float));
+  static_assert(kStages >= 2 && kDepth % 8 == 0);
 };
 
 // One operand: rows of A or columns of B ("lines") times k. `pitch` is that of the index that is
@@ -43,140 +47,115 @@ struct LinesByDepth {
   }
 };
 
-// An operand's part of a stage: kLines of a block of kThreads, of which a thread needs kEach, in a
-// warp whose lanes lie kLanes along the lines.
-template <typename T, int kLines, int kEach, int kLanes, bool kDepthContiguous>
-struct OperandStage {
-  static constexpr int kInner = kDepthContiguous ? T::kDepth : kLines;
-  static constexpr int kOuter = kDepthContiguous ? kLines : T::kDepth;
-  // Four more than a row holds: eight rows then lie in different banks.
-  static constexpr int kPitch = kInner + 4;
-  static constexpr int kFloats = kOuter * kPitch;
-
-  // The line, from the warp's first, of a lane's element i.
-  __device__ static int Line(int lane, int i) {
-    return kDepthContiguous ? lane + i * kLanes : lane * 4 + i / 4 * 4 * kLanes + i % 4;
-  }
-
-  // Lines past the last are the last one's: what they give is not stored. Depths past the last are
-  // zeros.
-  __device__ static void Copy(float* stage, const LinesByDepth& x, int first, int depth0) {
-    constexpr int kWords = kInner / 4;
-    static_assert(kWords * kOuter % T::kThreads == 0);
+// Copies kDepth x kLines to shared memory as [depth][line]. Lines past the last are the last one's:
+// what they give is not stored. Depths past the last are zeros.
+template <int kLines, int kPitch, int kDepth, int kThreads, bool kDepthContiguous>
+__device__ void CopyStage(float* stage, const LinesByDepth& x, int first, int depth0) {
+  const int t = static_cast<int>(threadIdx.x);
+  if constexpr (kDepthContiguous) {
+    constexpr int kLinesAPass = kThreads / 8;
 #pragma unroll
-    for (int pass = 0; pass < kWords * kOuter / T::kThreads; ++pass) {
-      const int at = static_cast<int>(threadIdx.x) + pass * T::kThreads;
-      const int outer = at / kWords, inner = at % kWords * 4;
-      float* to = stage + outer * kPitch + inner;
+    for (int pass = 0; pass < kDepth / 8; ++pass) {
+      const int deep = t % 8 + pass * 8;
+      const bool exists = depth0 + deep < x.depth;
+      const int depth = exists ? depth0 + deep : 0;
+#pragma unroll
+      for (int lines = 0; lines < kLines; lines += kLinesAPass) {
+        const int line = t / 8 + lines;
+        CopyAsync<4>(stage + deep * kPitch + line, x.At(depth, min(first + line, x.lines - 1)),
+                     exists);
+      }
+    }
+  } else {
+    constexpr int kWords = kLines / 4, kDepthsAPass = kThreads / kWords;
+    static_assert(kThreads % kWords == 0 && kDepth % kDepthsAPass == 0);
+    const int line = t % kWords * 4;
+#pragma unroll
+    for (int deeps = 0; deeps < kDepth; deeps += kDepthsAPass) {
+      const int deep = t / kWords + deeps;
+      const bool exists = depth0 + deep < x.depth;
+      const int depth = exists ? depth0 + deep : 0;
+      float* to = stage + deep * kPitch + line;
       if (x.whole_words) {
-        CopyWord(to, x, first, depth0, outer, inner);
+        CopyAsync<16>(to, x.At(min(first + line, x.lines - 4), depth), exists);
       } else {
 #pragma unroll 1
-        for (int i = 0; i < 4; ++i) CopyOne(to + i, x, first, depth0, outer, inner + i);
-      }
-    }
-  }
-  // Of four depths from `depth`: of each line, or of as many lines at once.
-  __device__ static void Load(const float* stage, int lane, int depth, float (&group)[4][kEach]) {
-    if constexpr (kDepthContiguous) {
-#pragma unroll
-      for (int i = 0; i < kEach; ++i) {
-        const auto word =
-            *reinterpret_cast<const float4*>(stage + (lane + i * kLanes) * kPitch + depth);
-        group[0][i] = word.x;
-        group[1][i] = word.y;
-        group[2][i] = word.z;
-        group[3][i] = word.w;
-      }
-    } else {
-#pragma unroll
-      for (int l = 0; l < 4; ++l) {
-#pragma unroll
-        for (int i = 0; i < kEach; i += 4) {
-          const auto word = *reinterpret_cast<const float4*>(stage + (depth + l) * kPitch +
-                                                             lane * 4 + i * kLanes);
-          group[l][i] = word.x;
-          group[l][i + 1] = word.y;
-          group[l][i + 2] = word.z;
-          group[l][i + 3] = word.w;
+        for (int i = 0; i < 4; ++i) {
+          CopyAsync<4>(to + i, x.At(min(first + line + i, x.lines - 1), depth), exists);
         }
       }
     }
   }
+}
 
-  // From the block's first line to that of a warp.
-  __device__ static const float* Warp(const float* stage, int first) {
-    return stage + (kDepthContiguous ? first * kPitch : first);
-  }
-
- private:
-  __device__ static void CopyWord(float* to, const LinesByDepth& x, int first, int depth0,
-                                  int outer, int inner) {
-    if constexpr (kDepthContiguous) {
-      const bool exists = depth0 + inner < x.depth;
-      CopyAsync<16>(to, x.At(exists ? depth0 + inner : 0, min(first + outer, x.lines - 1)), exists);
-    } else {
-      const bool exists = depth0 + outer < x.depth;
-      CopyAsync<16>(to, x.At(min(first + inner, x.lines - 4), exists ? depth0 + outer : 0), exists);
-    }
-  }
-  __device__ static void CopyOne(float* to, const LinesByDepth& x, int first, int depth0, int outer,
-                                 int inner) {
-    const int line = min(first + (kDepthContiguous ? outer : inner), x.lines - 1);
-    const int depth = depth0 + (kDepthContiguous ? inner : outer);
-    const bool exists = depth < x.depth;
-    const int valid = exists ? depth : 0;
-    CopyAsync<4>(to, kDepthContiguous ? x.At(valid, line) : x.At(line, valid), exists);
-  }
-};
-
-template <typename T, bool kAStoredKxM>
-using StageOfA = OperandStage<T, T::kBlockM, T::kRows, 8, !kAStoredKxM>;
-template <typename T, bool kBStoredNxK>
-using StageOfB = OperandStage<T, T::kBlockN, T::kCols, 4, kBStoredNxK>;
-
-template <typename T, bool kAStoredKxM, bool kBStoredNxK>
-constexpr int kRingBytes = T::kStages*(StageOfA<T, kAStoredKxM>::kFloats +
-                                       StageOfB<T, kBStoredNxK>::kFloats) *
-                           static_cast<int>(sizeof(float));
-
-// Where a thread is in its block. Neighbouring lanes share their rows, lanes two apart their
-// columns: a load of 16 bytes a lane then takes two passes through shared memory, not four.
+// Where a thread's elements are in the block's tile. Neighbouring lanes share a row chunk, lanes
+// two apart a column chunk: a load of 16 bytes a lane then takes two passes through shared memory,
+// not four.
 template <typename T>
 struct ThreadPlace {
-  int warp_row, warp_col, lane_row, lane_col;
+  int row, col;
   __device__ ThreadPlace() {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    lane_col = (lane & 1) | (lane >> 2 & 2);
-    lane_row = (lane >> 1 & 3) | (lane >> 2 & 4);
-    warp_row = warp / T::kWarpsAcross * T::kWarpM;
-    warp_col = warp % T::kWarpsAcross * T::kWarpN;
+    const int lane_col = (lane & 1) | (lane >> 2 & 2);
+    const int lane_row = (lane >> 1 & 3) | (lane >> 2 & 4);
+    row = warp / T::kWarpsAcross * T::kWarpM + lane_row * 4;
+    col = warp % T::kWarpsAcross * T::kWarpN + lane_col * 4;
   }
 };
 
-template <typename T, bool kAStoredKxM, bool kBStoredNxK>
-__device__ void StoreTile(float* c, int m, int n, const TilePlace& tile,
-                          const ThreadPlace<T>& place, const float (&sums)[T::kRows][T::kCols]) {
-  using B = StageOfB<T, kBStoredNxK>;
+template <typename T>
+struct Fragments {
+  float4 a[T::kChunksM], b[T::kChunksN];
+
+  __device__ void Load(const float* stage, const ThreadPlace<T>& place, int l) {
+    const float* of_a = stage + l * T::kPitchA + place.row;
+    const float* of_b = stage + T::kDepth * T::kPitchA + l * T::kPitchB + place.col;
 #pragma unroll
-  for (int i = 0; i < T::kRows; ++i) {
-    const int row = tile.row + place.warp_row + StageOfA<T, kAStoredKxM>::Line(place.lane_row, i);
+    for (int i = 0; i < T::kChunksM; ++i) a[i] = *reinterpret_cast<const float4*>(of_a + i * 32);
+#pragma unroll
+    for (int j = 0; j < T::kChunksN; ++j) b[j] = *reinterpret_cast<const float4*>(of_b + j * 16);
+  }
+};
+
+template <typename T>
+using Sums = float4[T::kChunksM * 4][T::kChunksN];
+
+template <typename T>
+__device__ void MultiplyAdd(const Fragments<T>& x, Sums<T>& sums) {
+#pragma unroll
+  for (int i = 0; i < T::kChunksM; ++i) {
+    const float of_a[4] = {x.a[i].x, x.a[i].y, x.a[i].z, x.a[i].w};
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+#pragma unroll
+      for (int j = 0; j < T::kChunksN; ++j) {
+        float4& sum = sums[i * 4 + r][j];
+        sum.x += of_a[r] * x.b[j].x;
+        sum.y += of_a[r] * x.b[j].y;
+        sum.z += of_a[r] * x.b[j].z;
+        sum.w += of_a[r] * x.b[j].w;
+      }
+    }
+  }
+}
+
+template <typename T>
+__device__ void StoreTile(float* c, int m, int n, int row0, int col0, const Sums<T>& sums) {
+#pragma unroll
+  for (int i = 0; i < T::kChunksM * 4; ++i) {
+    const int row = row0 + i / 4 * 32 + i % 4;
     if (row >= m) continue;
-    float* of_row = c + static_cast<std::int64_t>(row) * n;
 #pragma unroll
-    for (int j = 0; j < T::kCols; j += 4) {
-      const int col = tile.col + place.warp_col + B::Line(place.lane_col, j);
-      if (!kBStoredNxK && n % 4 == 0) {
-        if (col < n) {
-          *reinterpret_cast<float4*>(of_row + col) =
-              make_float4(sums[i][j], sums[i][j + 1], sums[i][j + 2], sums[i][j + 3]);
-        }
+    for (int j = 0; j < T::kChunksN; ++j) {
+      const int col = col0 + j * 16;
+      float* to = c + static_cast<std::int64_t>(row) * n + col;
+      if (n % 4 == 0) {
+        if (col < n) *reinterpret_cast<float4*>(to) = sums[i][j];
       } else {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const int at = tile.col + place.warp_col + B::Line(place.lane_col, j + e);
-          if (at < n) of_row[at] = sums[i][j + e];
-        }
+        if (col < n) to[0] = sums[i][j].x;
+        if (col + 1 < n) to[1] = sums[i][j].y;
+        if (col + 2 < n) to[2] = sums[i][j].z;
+        if (col + 3 < n) to[3] = sums[i][j].w;
       }
     }
   }
@@ -185,15 +164,15 @@ __device__ void StoreTile(float* c, int m, int n, const TilePlace& tile,
 template <typename T, bool kAStoredKxM, bool kBStoredNxK>
 __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
     RegisterTiledKernel(LinesByDepth a, LinesByDepth b, float* c) {
-  using A = StageOfA<T, kAStoredKxM>;
-  using B = StageOfB<T, kBStoredNxK>;
   extern __shared__ __align__(16) float ring[];
   const TilePlace tile = PlaceOfTile<T::kBlockM, T::kBlockN>(a.lines, b.lines);
   const ThreadPlace<T> place;
   const auto copy = [&](int stage, int step) {
-    float* to = ring + stage * (A::kFloats + B::kFloats);
-    A::Copy(to, a, tile.row, step * T::kDepth);
-    B::Copy(to + A::kFloats, b, tile.col, step * T::kDepth);
+    float* to = ring + stage * T::kStageFloats;
+    CopyStage<T::kBlockM, T::kPitchA, T::kDepth, T::kThreads, !kAStoredKxM>(to, a, tile.row,
+                                                                            step * T::kDepth);
+    CopyStage<T::kBlockN, T::kPitchB, T::kDepth, T::kThreads, kBStoredNxK>(
+        to + T::kDepth * T::kPitchA, b, tile.col, step * T::kDepth);
   };
   const int steps = (a.depth - 1) / T::kDepth + 1;
   // A group a stage, an empty one past the end: the count to wait for stays the same.
@@ -202,38 +181,37 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks)
     if (stage < steps) copy(stage, stage);
     CommitCopies();
   }
-  float sums[T::kRows][T::kCols] = {};
+  Sums<T> sums = {};
+  Fragments<T> fragments[T::kFragments];
+  WaitForCopies<T::kStages - 2>();
+  __syncthreads();
+  if constexpr (T::kFragments == 2) fragments[0].Load(ring, place, 0);
   int reading = 0, writing = T::kStages - 1;
 #pragma unroll 1
   for (int step = 0; step < steps; ++step) {
-    WaitForCopies<T::kStages - 2>();
-    __syncthreads();  // this stage is there, and all are done with the one before it
-    if (step + T::kStages - 1 < steps) copy(writing, step + T::kStages - 1);
-    CommitCopies();
-    const float* stage = ring + reading * (A::kFloats + B::kFloats);
-    const float* of_a = A::Warp(stage, place.warp_row);
-    const float* of_b = B::Warp(stage + A::kFloats, place.warp_col);
 #pragma unroll
-    for (int depth = 0; depth < T::kDepth; depth += 4) {
-      float group_a[4][T::kRows], group_b[4][T::kCols];
-      A::Load(of_a, place.lane_row, depth, group_a);
-      B::Load(of_b, place.lane_col, depth, group_b);
-#pragma unroll
-      for (int l = 0; l < 4; ++l) {
-#pragma unroll
-        for (int i = 0; i < T::kRows; ++i) {
-#pragma unroll
-          for (int j = 0; j < T::kCols; ++j) {
-            const int at = i % 2 == 0 ? j : T::kCols - 1 - j;  // there and back: b is used twice
-            sums[i][at] += group_a[l][i] * group_b[l][at];
-          }
-        }
+    for (int l = 0; l < T::kDepth; ++l) {
+      if (T::kFragments == 1) fragments[0].Load(ring + reading * T::kStageFloats, place, l);
+      if (l == T::kDepth - 1) {
+        // The next stage is there, and all have read the last of this one.
+        WaitForCopies<T::kStages - 2>();
+        __syncthreads();
+        reading = reading + 1 == T::kStages ? 0 : reading + 1;
       }
+      if (T::kFragments == 2) {
+        fragments[(l + 1) % T::kFragments].Load(ring + reading * T::kStageFloats, place,
+                                                (l + 1) % T::kDepth);
+      }
+      if (l == 0) {
+        // The stage that was read before this one.
+        if (step + T::kStages - 1 < steps) copy(writing, step + T::kStages - 1);
+        CommitCopies();
+        writing = writing + 1 == T::kStages ? 0 : writing + 1;
+      }
+      MultiplyAdd<T>(fragments[l % T::kFragments], sums);
     }
-    writing = reading;
-    reading = reading + 1 == T::kStages ? 0 : reading + 1;
   }
-  StoreTile<T, kAStoredKxM, kBStoredNxK>(c, a.lines, b.lines, tile, place, sums);
+  StoreTile<T>(c, a.lines, b.lines, tile.row + place.row, tile.col + place.col, sums);
 }
 
 }  // namespace kbench::cuda

@@ -48,35 +48,54 @@ void AddLanes(std::int64_t words, int each, int lanes, std::vector<Holding>& all
 void AddBlocks(std::int64_t words, int each, int blocks, std::vector<Holding>& all) {
   const std::int64_t share = std::max<std::int64_t>((words + blocks - 1) / blocks, 1);
   const std::int64_t threads = ((share + each - 1) / each + 31) / 32 * 32;
-  if (threads > kMostTeamThreads || (blocks > 1 && threads < 128)) return;
+  // Fewer are a matter for lanes, and a cluster of small blocks exchanges more than it computes.
+  if (threads > kMostTeamThreads || threads < (blocks > 1 ? 128 : 64)) return;
   all.push_back(
       {blocks > 1 ? Team::kCluster : Team::kBlock, each, static_cast<int>(threads), blocks});
 }
 
 bool HasClusters() { return CurrentDevice().compute_capability >= 90; }
 
-// All ways to hold a row, the best guess first: as little exchange as may be, but rows too few to
-// fill the card are spread over more of it.
+// Whether the first of two ways is the better guess: rows too few to fill the card are spread over
+// more of it, and two blocks of a cluster should share a multiprocessor.
+struct BetterGuess {
+  std::int64_t rows;
+  int multiprocessors, most_blocks;
+
+  int Drawbacks(const Holding& holding) const {
+    const bool leaves_idle =
+        rows * holding.blocks < multiprocessors && holding.blocks < most_blocks;
+    const bool fills_alone = holding.blocks > 1 && holding.threads > kMostTeamThreads / 2;
+    const bool not_portable = holding.blocks > kPortableClusterBlocks;
+    return 4 * leaves_idle + 2 * fills_alone + not_portable;
+  }
+  bool operator()(const Holding& a, const Holding& b) const { return Drawbacks(a) < Drawbacks(b); }
+};
+
+// All ways to hold a row, the best guess first.
 template <typename E>
 std::vector<Holding> Holdings(std::int64_t rows, std::int64_t cols) {
   const std::int64_t words = cols / kWordElements<E>;
-  const auto [most, fewer] = TeamWords<E>();
+  auto [first, second] = TeamWords<E>();
+  const int most = first;
   std::vector<Holding> all;
   if (words <= 32 * most) {
-    for (const int each : {2, 1, 4, 8}) {
+    for (const int each : {2, 4, 1, 8}) {
       if (each <= most) AddLanes(words, each, FewestLanes<E>(cols), all);
     }
   }
+  // Where all rows take a few turns only, more threads a row.
+  constexpr std::int64_t kFewBytes = std::int64_t{128} << 20;
+  const auto bytes = static_cast<std::int64_t>(sizeof(typename E::Storage)) * rows * cols;
+  if (bytes < kFewBytes) std::swap(first, second);
   for (int blocks = 1; blocks <= kMostClusterBlocks; blocks *= 2) {
     if (blocks > 1 && !HasClusters()) break;
-    AddBlocks(words, most, blocks, all);
-    AddBlocks(words, fewer, blocks, all);
+    AddBlocks(words, first, blocks, all);
+    AddBlocks(words, second, blocks, all);
   }
-  const int multiprocessors = CurrentDevice().multiprocessors;
   const int most_blocks = all.empty() ? 1 : all.back().blocks;
-  std::stable_partition(all.begin(), all.end(), [&](const Holding& holding) {
-    return rows * holding.blocks >= multiprocessors || holding.blocks == most_blocks;
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   BetterGuess{rows, CurrentDevice().multiprocessors, most_blocks});
   return all;
 }
 
@@ -103,6 +122,28 @@ auto KernelFor(const Holding& holding, bool begins_at_word) {
   return KernelFor<E, kMost, Team::kLanes>(begins_at_word);
 }
 
+// Why the card cannot run a cluster of this size, or nothing.
+std::optional<ImplementationError> NoRoomForCluster(const void* kernel, const Geometry& geometry) {
+  if (geometry.cluster <= static_cast<unsigned>(kPortableClusterBlocks)) return std::nullopt;
+  cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {geometry.cluster, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = geometry.grid;
+  config.blockDim = geometry.block;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  int clusters = 0;
+  if (error == cudaSuccess) error = cudaOccupancyMaxActiveClusters(&clusters, kernel, &config);
+  if (error == cudaSuccess && clusters > 0) return std::nullopt;
+  cudaGetLastError();
+  return ImplementationError{
+      ImplementationError::Kind::kUnsupported,
+      "this GPU has no room for a cluster of " + std::to_string(geometry.cluster) + " blocks", 0};
+}
+
 template <typename E>
 CreateResult CreateWith(const Problem& problem, const OperandPointers& operands,
                         const Holding& holding) {
@@ -119,6 +160,9 @@ CreateResult CreateWith(const Problem& problem, const OperandPointers& operands,
   geometry.cluster = holding.blocks;
   const unsigned width = lanes ? holding.threads : holding.blocks;
   const auto kernel = KernelFor<E>(holding, begins_at_word);
+  if (auto error = NoRoomForCluster(reinterpret_cast<const void*>(kernel), geometry)) {
+    return *std::move(error);
+  }
   ConfigurationMap configuration;
   if (auto error = LoadKernel(reinterpret_cast<const void*>(kernel), geometry, configuration)) {
     return *std::move(error);
@@ -144,22 +188,23 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
                       reinterpret_cast<std::uintptr_t>(operands.output)) %
                          16 ==
                      0;
-  if (holdings.empty() || !alike) {
-    return CreateTwoReads<E>(
-        problem, operands,
-        {{"scheme", !alike          ? "two reads: input and output lie differently between 16 bytes"
-                    : HasClusters() ? "two reads: a cluster cannot hold the row"
-                                    : "two reads: a block cannot hold the row, and clusters need "
-                                      "compute capability 9.0"}});
-  }
   for (const Holding& holding : holdings) {
-    if (context.candidate.empty() || context.candidate == Text(holding)) {
-      return CreateWith<E>(problem, operands, holding);
-    }
+    if (!alike || (!context.candidate.empty() && context.candidate != Text(holding))) continue;
+    auto created = CreateWith<E>(problem, operands, holding);
+    const bool refused =
+        !created.ok() && created.error().kind == ImplementationError::Kind::kUnsupported;
+    if (!refused || !context.candidate.empty()) return created;
   }
-  return ImplementationError{
-      ImplementationError::Kind::kUnsupported,
-      "no candidate " + context.candidate + "; the first is " + Text(holdings.front()), 0};
+  if (!context.candidate.empty()) {
+    return ImplementationError{ImplementationError::Kind::kUnsupported,
+                               "this problem has no candidate " + context.candidate, 0};
+  }
+  return CreateTwoReads<E>(
+      problem, operands,
+      {{"scheme", !alike          ? "two reads: input and output lie differently between 16 bytes"
+                  : HasClusters() ? "two reads: a cluster cannot hold the row"
+                                  : "two reads: a block cannot hold the row, and clusters need "
+                                    "compute capability 9.0"}});
 }
 
 using Compiled = DTypes<DType::kFp32, DType::kFp16, DType::kBf16>;

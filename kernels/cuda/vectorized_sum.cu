@@ -96,12 +96,13 @@ __device__ typename E::Compute SumOfTile(const uint4* words, std::int64_t left) 
   if (left >= kThreads * kInFlight) {
     uint4 loaded[kInFlight];
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) loaded[i] = LoadWord(words + threadIdx.x + i * kThreads);
+    for (int i = 0; i < kInFlight; ++i)
+      loaded[i] = LoadWordOnce(words + threadIdx.x + i * kThreads);
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) sum += SumOfWord<E>(loaded[i]);
   } else {
     for (std::int64_t i = threadIdx.x; i < left; i += kThreads) {
-      sum += SumOfWord<E>(LoadWord(words + i));
+      sum += SumOfWord<E>(LoadWordOnce(words + i));
     }
   }
   return sum;
