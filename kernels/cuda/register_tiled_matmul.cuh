@@ -17,7 +17,7 @@ namespace kbench::cuda {
 
 // Lanes of a warp lie 8 x 4 over its tile, each with chunks of 4 x 4 elements.
 template <int kBlockM_, int kBlockN_, int kWarpM_, int kWarpN_, int kDepth_, int kStages_,
-          int kBlocks_, int kFragments_ = 2>
+          int kBlocks_, int kFragments_>
 struct RegisterTile {
   static constexpr int kBlockM = kBlockM_, kBlockN = kBlockN_;
   static constexpr int kWarpM = kWarpM_, kWarpN = kWarpN_;

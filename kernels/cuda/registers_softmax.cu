@@ -66,8 +66,7 @@ struct BetterGuess {
     const bool leaves_idle =
         rows * holding.blocks < multiprocessors && holding.blocks < most_blocks;
     const bool fills_alone = holding.blocks > 1 && holding.threads > kMostTeamThreads / 2;
-    const bool not_portable = holding.blocks > kPortableClusterBlocks;
-    return 4 * leaves_idle + 2 * fills_alone + not_portable;
+    return 2 * leaves_idle + fills_alone;
   }
   bool operator()(const Holding& a, const Holding& b) const { return Drawbacks(a) < Drawbacks(b); }
 };
@@ -122,28 +121,6 @@ auto KernelFor(const Holding& holding, bool begins_at_word) {
   return KernelFor<E, kMost, Team::kLanes>(begins_at_word);
 }
 
-// Why the card cannot run a cluster of this size, or nothing.
-std::optional<ImplementationError> NoRoomForCluster(const void* kernel, const Geometry& geometry) {
-  if (geometry.cluster <= static_cast<unsigned>(kPortableClusterBlocks)) return std::nullopt;
-  cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {geometry.cluster, 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = geometry.grid;
-  config.blockDim = geometry.block;
-  config.attrs = &cluster;
-  config.numAttrs = 1;
-  int clusters = 0;
-  if (error == cudaSuccess) error = cudaOccupancyMaxActiveClusters(&clusters, kernel, &config);
-  if (error == cudaSuccess && clusters > 0) return std::nullopt;
-  cudaGetLastError();
-  return ImplementationError{
-      ImplementationError::Kind::kUnsupported,
-      "this GPU has no room for a cluster of " + std::to_string(geometry.cluster) + " blocks", 0};
-}
-
 template <typename E>
 CreateResult CreateWith(const Problem& problem, const OperandPointers& operands,
                         const Holding& holding) {
@@ -160,9 +137,6 @@ CreateResult CreateWith(const Problem& problem, const OperandPointers& operands,
   geometry.cluster = holding.blocks;
   const unsigned width = lanes ? holding.threads : holding.blocks;
   const auto kernel = KernelFor<E>(holding, begins_at_word);
-  if (auto error = NoRoomForCluster(reinterpret_cast<const void*>(kernel), geometry)) {
-    return *std::move(error);
-  }
   ConfigurationMap configuration;
   if (auto error = LoadKernel(reinterpret_cast<const void*>(kernel), geometry, configuration)) {
     return *std::move(error);
@@ -189,11 +163,9 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
                          16 ==
                      0;
   for (const Holding& holding : holdings) {
-    if (!alike || (!context.candidate.empty() && context.candidate != Text(holding))) continue;
-    auto created = CreateWith<E>(problem, operands, holding);
-    const bool refused =
-        !created.ok() && created.error().kind == ImplementationError::Kind::kUnsupported;
-    if (!refused || !context.candidate.empty()) return created;
+    if (alike && (context.candidate.empty() || context.candidate == Text(holding))) {
+      return CreateWith<E>(problem, operands, holding);
+    }
   }
   if (!context.candidate.empty()) {
     return ImplementationError{ImplementationError::Kind::kUnsupported,

@@ -15,8 +15,7 @@ namespace kbench::cuda {
 
 enum class Team { kLanes, kBlock, kCluster };
 
-inline constexpr int kPortableClusterBlocks = 8;
-inline constexpr int kMostClusterBlocks = 16;  // where the card allows more than the portable 8
+inline constexpr int kMostClusterBlocks = 8;  // more is not portable
 inline constexpr int kLaneTeamThreads = 256;
 inline constexpr int kMostTeamThreads = 1024;
 
