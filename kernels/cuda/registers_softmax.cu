@@ -127,8 +127,7 @@ CreateResult CreateWith(const Problem& problem, const OperandPointers& operands,
   const std::int64_t rows = problem.shape["rows"], cols = problem.shape["cols"];
   const auto* x = static_cast<const typename E::Storage*>(operands.inputs[0]);
   auto* y = static_cast<typename E::Storage*>(operands.output);
-  const bool begins_at_word =
-      (reinterpret_cast<std::uintptr_t>(x) % 16 == 0) && cols % kWordElements<E> == 0;
+  const bool begins_at_word = cols % kWordElements<E> == 0;  // each row
   const bool lanes = holding.team == Team::kLanes;
   const std::int64_t rows_a_block = lanes ? kLaneTeamThreads / holding.threads : 1;
   Geometry geometry;
@@ -157,13 +156,9 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
                       const DeviceContext& context) {
   using E = Element<D>;
   const std::vector<Holding> holdings = Holdings<E>(problem.shape["rows"], problem.shape["cols"]);
-  // Both must lie alike between words.
-  const bool alike = (reinterpret_cast<std::uintptr_t>(operands.inputs[0]) -
-                      reinterpret_cast<std::uintptr_t>(operands.output)) %
-                         16 ==
-                     0;
+  const bool begin_at_words = BeginsAtWord(operands.inputs[0]) && BeginsAtWord(operands.output);
   for (const Holding& holding : holdings) {
-    if (alike && (context.candidate.empty() || context.candidate == Text(holding))) {
+    if (begin_at_words && (context.candidate.empty() || context.candidate == Text(holding))) {
       return CreateWith<E>(problem, operands, holding);
     }
   }
@@ -173,7 +168,7 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
   }
   return CreateTwoReads<E>(
       problem, operands,
-      {{"scheme", !alike          ? "two reads: input and output lie differently between 16 bytes"
+      {{"scheme", !begin_at_words ? "two reads: input or output does not begin at 16 bytes"
                   : HasClusters() ? "two reads: a cluster cannot hold the row"
                                   : "two reads: a block cannot hold the row, and clusters need "
                                     "compute capability 9.0"}});

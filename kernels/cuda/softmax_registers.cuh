@@ -125,8 +125,9 @@ __global__ void __launch_bounds__(kTeam == Team::kLanes ? kLaneTeamThreads : kMo
   for (int i = 0; i < kWords; ++i) {
     const int word = static_cast<int>(place + i * stride);
     loaded[i] = NothingToAdd<E>();
-    if (word < cut.words)
+    if (word < cut.words) {
       loaded[i] = LoadWord(reinterpret_cast<const uint4*>(from + cut.head) + word);
+    }
   }
   const bool has_edge = !kBeginsAtWord && static_cast<int>(place) < cut.edges;
   Compute edge = has_edge ? E::Load(from[cut.Edge(place)]) : -INFINITY;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/cuda/device_instance.h"
 #include "kernels/cuda/dtypes.h"
@@ -55,9 +56,11 @@ __device__ void Extend(Part<Compute>& part, const Compute (&numbers)[kCount]) {
 
 inline constexpr int kMostTwoReadsThreads = 512;
 
-// A row a block of `threads` along x, or a row a warp where the block has rows along y.
+// A row a block of threads along x, or a row a warp where the block has rows along y. The
+// exponential of fp64 takes more registers than three blocks leave.
 template <typename E, bool kInWords>
-__global__ void __launch_bounds__(kMostTwoReadsThreads, 3)
+__global__ void __launch_bounds__(kMostTwoReadsThreads,
+                                  std::is_same_v<typename E::Compute, double> ? 1 : 3)
     TwoReadsKernel(const typename E::Storage* x, typename E::Storage* y, std::int64_t rows,
                    std::int64_t cols) {
   using A = Access<E, kInWords>;
@@ -96,16 +99,17 @@ __global__ void __launch_bounds__(kMostTwoReadsThreads, 3)
   }
 }
 
+inline bool BeginsAtWord(const void* operand) {
+  return reinterpret_cast<std::uintptr_t>(operand) % 16 == 0;
+}
+
 template <typename E>
 CreateResult CreateTwoReads(const Problem& problem, const OperandPointers& operands,
                             const ConfigurationMap& more = {}) {
   const std::int64_t rows = problem.shape["rows"], cols = problem.shape["cols"];
   const auto* x = static_cast<const typename E::Storage*>(operands.inputs[0]);
   auto* y = static_cast<typename E::Storage*>(operands.output);
-  const auto begins_at_a_word = [](const void* p) {
-    return reinterpret_cast<std::uintptr_t>(p) % 16 == 0;
-  };
-  const bool in_words = cols % kWordElements<E> == 0 && begins_at_a_word(x) && begins_at_a_word(y);
+  const bool in_words = cols % kWordElements<E> == 0 && BeginsAtWord(x) && BeginsAtWord(y);
   const std::int64_t units = in_words ? cols / kWordElements<E> : cols;
   constexpr std::int64_t kUnitsAThread = 4;
   Geometry geometry;
