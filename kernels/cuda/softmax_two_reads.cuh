@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <type_traits>
 
 #include "kernels/cuda/device_instance.h"
 #include "kernels/cuda/dtypes.h"
@@ -56,11 +55,21 @@ __device__ void Extend(Part<Compute>& part, const Compute (&numbers)[kCount]) {
 
 inline constexpr int kMostTwoReadsThreads = 512;
 
-// A row a block of threads along x, or a row a warp where the block has rows along y. The
-// exponential of fp64 takes more registers than three blocks leave.
+// How many blocks should share a multiprocessor: as many as leave the registers. The exponential of
+// fp64 takes more of them, and so does the code for compute capability 12.0.
+template <typename Compute>
+constexpr int TwoReadsBlocks() {
+  if (sizeof(Compute) == 8) return 1;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+  return 2;
+#else
+  return 3;
+#endif
+}
+
+// A row a block of threads along x, or a row a warp where the block has rows along y.
 template <typename E, bool kInWords>
-__global__ void __launch_bounds__(kMostTwoReadsThreads,
-                                  std::is_same_v<typename E::Compute, double> ? 1 : 3)
+__global__ void __launch_bounds__(kMostTwoReadsThreads, TwoReadsBlocks<typename E::Compute>())
     TwoReadsKernel(const typename E::Storage* x, typename E::Storage* y, std::int64_t rows,
                    std::int64_t cols) {
   using A = Access<E, kInWords>;
