@@ -8,8 +8,16 @@ namespace kbench {
 Implementation CudaNaiveNull();
 Implementation CudaNaiveCopy();
 Implementation CudaNaiveSum();
+Implementation CudaShuffleSum();
+Implementation CudaVectorizedSum();
+Implementation CubSum();
 Implementation CudaNaiveSoftmax();
+Implementation CudaOnlineSoftmax();
+Implementation CudaRegistersSoftmax();
 Implementation CudaNaiveMatmul();
+Implementation CudaTiledMatmul();
+Implementation CudaRegisterTiledMatmul();
+Implementation CudaWmmaMatmul();
 Implementation CudaNaiveAttention();
 
 Implementation CudaLaunchesChain();

@@ -7,6 +7,7 @@
 #include "kernels/cuda/dtypes.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/implementations.h"
+#include "kernels/cuda/last_block.cuh"
 #include "kernels/cuda/naive.h"
 
 namespace kbench {
@@ -16,19 +17,6 @@ namespace {
 constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 2048;
 constexpr std::int64_t kElementsPerThread = 8;
-
-// Whether this block is the last one to come here. Blocks before it have written what they wrote
-// before. Leaves the counter at 0, for the next launch.
-__device__ bool IsLastBlock(unsigned* arrived) {
-  __shared__ bool last;
-  if (threadIdx.x == 0) {
-    __threadfence();
-    last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (last) __threadfence();
-  return last;
-}
 
 template <typename E>
 __global__ void SumKernel(const typename E::Storage* x, std::int64_t n, typename E::Compute* sums,

@@ -6,9 +6,31 @@ namespace kbench {
 
 const std::vector<Implementation>& CudaTable() {
   static const std::vector<Implementation> table = {
-      CudaNaiveNull(),   CudaNaiveCopy(),      CudaNaiveSum(),      CudaNaiveSoftmax(),
-      CudaNaiveMatmul(), CudaNaiveAttention(), CudaLaunchesChain(), CudaGraphChain(),
-      CudaFusedChain(),  CudaSelftestA(),      CudaSelftestB(),     CudaSelftestSlower(),
+      CudaNaiveNull(),
+      CudaNaiveCopy(),
+      CudaNaiveSum(),
+      CudaShuffleSum(),
+      CudaVectorizedSum(),
+      CubSum(),
+      CudaNaiveSoftmax(),
+      CudaOnlineSoftmax(),
+      CudaRegistersSoftmax(),
+      CudaNaiveMatmul(),
+      CudaTiledMatmul(),
+      CudaRegisterTiledMatmul(),
+      CudaWmmaMatmul(),
+      CudaMmaMatmul(),
+      CudaWgmmaMatmul(),
+      CudaNaiveAttention(),
+      CudaFlashFp32Attention(),
+      CudaFlashMmaAttention(),
+      CudaFlashWgmmaAttention(),
+      CudaLaunchesChain(),
+      CudaGraphChain(),
+      CudaFusedChain(),
+      CudaSelftestA(),
+      CudaSelftestB(),
+      CudaSelftestSlower(),
   };
   return table;
 }

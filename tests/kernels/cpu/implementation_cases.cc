@@ -18,10 +18,13 @@ const std::map<std::string, std::vector<std::string>>& Sizes() {
   static const std::map<std::string, std::vector<std::string>> sizes = {
       {"null", {"1"}},
       {"copy", {"1", "2", "17", "255", "4097", "100003"}},
-      {"sum", {"1", "2", "17", "255", "8192", "8193", "16385", "24581", "1000003"}},
-      {"softmax", {"1x1", "17x1", "1x17", "33x255", "5x4097", "2x50001", "64x64"}},
+      {"sum", {"1", "2", "17", "255", "8192", "8193", "16385", "24581", "1000003", "4194307"}},
+      {"softmax",
+       {"1x1", "17x1", "1x17", "33x255", "5x4097", "2x50001", "64x64", "70001x3", "300x16",
+        "9x1000", "200x1152", "3x8192", "2x65536", "2x262143", "1x262144"}},
       {"matmul",
-       {"1x1x1", "17x1x255", "1x17x33", "64x64x64", "17x33x1", "255x127x129", "3x5x1025"}},
+       {"1x1x1", "17x1x255", "1x17x33", "64x64x64", "17x33x1", "255x127x129", "3x5x1025",
+        "264x392x48"}},
       {"attention",
        {"1x1x1x1", "2x3x17x5", "1x1x255x64", "1x2x65x128", "1x1x33x256", "1x1x140x40"}},
       {"chain",
@@ -40,6 +43,7 @@ std::vector<std::string> WithForms(const std::string& kernel) {
       all.push_back("m=17,n=33,k=65,layout=" + layout);
       all.push_back("m=129,n=64,k=31,layout=" + layout);
       all.push_back("m=1,n=40,k=300,layout=" + layout);
+      all.push_back("m=264,n=136,k=72,layout=" + layout);
     }
     // What libraries ask of 8-bit operands.
     for (const std::string layout : {"nn", "nt", "tn", "tt"}) {

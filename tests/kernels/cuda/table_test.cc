@@ -68,6 +68,35 @@ TEST(CudaTables, AttentionSaysTheLargestHead) {
   EXPECT_FALSE(naive->unsupported(MustMakeProblem("attention", DType::kFp16, "1x1x8x256")));
 }
 
+// Kernels that count in 32 bits.
+TEST(CudaTables, MatmulSaysTheLongestExtent) {
+  const Problem longest = MustMakeProblem("matmul", DType::kFp32, "m=2147482624,n=1,k=1");
+  const Problem too_long = MustMakeProblem("matmul", DType::kFp32, "m=1,n=1,k=2147482625");
+  for (const char* name : {"cuda/register-tiled", "cuda/wmma"}) {
+    const auto line = std::find_if(CudaTable().begin(), CudaTable().end(),
+                                   [&](const auto& each) { return each.name == name; });
+    ASSERT_NE(line, CudaTable().end()) << name;
+    EXPECT_FALSE(line->unsupported(longest));
+    EXPECT_THAT(line->unsupported(too_long).value_or(""), HasSubstr("k=2147482625"));
+    EXPECT_THAT(line->unsupported(too_long).value_or(""), HasSubstr("at most 2147482624"));
+  }
+}
+
+TEST(CudaTables, TheBestVariantStandsHighest) {
+  const std::pair<const char*, const char*> best[] = {{"sum", "cuda/vectorized"},
+                                                      {"softmax", "cuda/registers"}};
+  for (const auto& [kernel, name] : best) {
+    const Implementation* highest = nullptr;
+    for (const Implementation& line : CudaTable()) {
+      if (line.kernel != kernel || line.family != "cuda") continue;
+      if (highest == nullptr || line.rung > highest->rung) highest = &line;
+    }
+    EXPECT_EQ(highest->name, name);
+    const Problem problem = MustMakeProblem(kernel, DType::kFp32, "4096");
+    EXPECT_FALSE(highest->candidates(problem).empty());
+  }
+}
+
 TEST(CudaTables, CublasRefusesAMathModeTheEnvironmentChanges) {
   const Implementation* cublas = Find(CublasTable(), "matmul");
   const Problem fp32 = MustMakeProblem("matmul", DType::kFp32, "64");
