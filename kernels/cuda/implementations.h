@@ -12,6 +12,8 @@ Implementation CudaNaiveSoftmax();
 Implementation CudaNaiveMatmul();
 Implementation CudaNaiveAttention();
 
+Implementation CudaWgmmaMatmul();
+
 // Hidden: the fixtures of the self-test.
 Implementation CudaSelftestA();
 Implementation CudaSelftestB();

@@ -1,0 +1,322 @@
+// The kernel of cuda/wgmma matmul: what wgmma_matmul.cu chooses between. Device code for sm_90a;
+// other architectures compile it to nothing.
+//
+// A block is three warp groups and stays for many tiles of C. One thread of the first brings stages
+// (128 bytes of depth of A and B) into a ring of shared memory with TMA; the other two multiply,
+// each its half of the tile's rows, and hand finished tiles to TMA through slabs of shared memory
+// while the next tile's stages arrive. Two blocks of a cluster work on tiles one above the other
+// and share B: each loads half of it for both.
+//
+// The ideas are published: CUTLASS (warp specialisation, multicast), fast.cu (tile shape, order of
+// tiles), DeepGEMM (arrivals by warp).
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/tma.cuh"
+#include "kernels/cuda/wgmma.cuh"
+
+namespace kbench::cuda {
+
+// kRows x kColumns of C a block; kClusterBlocks of them, one above the other, share B.
+template <int kRows_, int kColumns_, int kStages_, int kSlabs_, int kClusterBlocks_>
+struct WgmmaTile {
+  static constexpr int kRows = kRows_;
+  static constexpr int kColumns = kColumns_;
+  static constexpr int kStages = kStages_;
+  static constexpr int kSlabs = kSlabs_;  // of each consumer
+  static constexpr int kClusterBlocks = kClusterBlocks_;
+
+  static constexpr int kConsumers = 2;  // warp groups
+  static constexpr int kBytesA = kRows * 128;
+  static constexpr int kBytesB = kColumns * 128;
+  static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr int kSlabBytes = 64 * 128;
+  static constexpr int kBarrierBytes = 16 * kStages;
+  static constexpr int kSharedBytes =
+      kStages * kStageBytes + kConsumers * kSlabs * kSlabBytes + kBarrierBytes;
+  // Two blocks fit a multiprocessor where shared memory allows it: then the loading group is but a
+  // warp, and registers stay as they were dealt out.
+  static constexpr int kBlocks = kSharedBytes <= 113 * 1024 ? 2 : 1;
+  static constexpr int kThreads = 128 * kConsumers + (kBlocks == 1 ? 128 : 32);
+};
+
+// Which tile comes when: `rows` x `columns` tiles (rows counted in clusters), walked in groups of
+// `group` rows (or columns, where `turned`), so that what runs at once shares what L2 holds.
+struct TileOrder {
+  int rows, columns, group;
+  bool turned;
+
+  __device__ void Find(int tile, int& row, int& column) const {
+    const int across = turned ? columns : rows, along = turned ? rows : columns;
+    const int a_group = group * along;
+    const int first = tile / a_group * group;
+    const int size = min(group, across - first);
+    const int within = tile % a_group;
+    row = first + within % size;
+    column = within / size;
+    if (turned) {
+      const int swapped = row;
+      row = column;
+      column = swapped;
+    }
+  }
+};
+
+namespace wgmma_matmul {
+
+// The ring of stages as one of its users sees it.
+template <int kStages>
+struct Place {
+  int stage = 0;
+  unsigned phase = 0;
+  __device__ void Next() {
+    if (++stage == kStages) {
+      stage = 0;
+      phase ^= 1;
+    }
+  }
+};
+
+template <typename Tile>
+struct Shared {
+  unsigned char* stages;
+  unsigned char* slabs;
+  std::uint64_t* full;
+  std::uint64_t* empty;
+
+  __device__ explicit Shared(unsigned char* memory) : stages(memory) {
+    slabs = stages + Tile::kStages * Tile::kStageBytes;
+    full = reinterpret_cast<std::uint64_t*>(slabs +
+                                            Tile::kConsumers * Tile::kSlabs * Tile::kSlabBytes);
+    empty = full + Tile::kStages;
+  }
+};
+
+constexpr int kPanelBytes = 64 * 128;  // 64 elements along m or n, 64 of depth
+
+// One operand's part of a stage. K-major: one box. MN-major: panels of 64.
+template <bool kMnMajor, bool kEverybody>
+__device__ inline void LoadOperand(unsigned char* to, const CUtensorMap* map,
+                                   std::uint64_t* barrier, int outer, int panels, int depth) {
+  constexpr std::uint16_t kBoth = 3;
+  if constexpr (kMnMajor) {
+    for (int i = 0; i < panels; ++i) {
+      if constexpr (kEverybody) {
+        TmaLoadMulticast(to + i * kPanelBytes, map, barrier, kBoth, outer + 64 * i, depth);
+      } else {
+        TmaLoad(to + i * kPanelBytes, map, barrier, outer + 64 * i, depth);
+      }
+    }
+  } else if constexpr (kEverybody) {
+    TmaLoadMulticast(to, map, barrier, kBoth, depth, outer);
+  } else {
+    TmaLoad(to, map, barrier, depth, outer);
+  }
+}
+
+// The thread that loads.
+template <typename Tile, int kDepth, bool kMnA, bool kMnB>
+__device__ inline void Produce(const Shared<Tile>& shared, const CUtensorMap* map_a,
+                               const CUtensorMap* map_b, const TileOrder& order, int steps) {
+  constexpr int kBlocks = Tile::kClusterBlocks;
+  constexpr int kPart = Tile::kColumns / kBlocks;  // of B, that this block loads for all
+  const int rank = kBlocks > 1 ? static_cast<int>(BlockOfCluster()) : 0;
+  const int tiles = order.rows * order.columns;
+  const int clusters = static_cast<int>(gridDim.x) / kBlocks;
+  Place<Tile::kStages> place;
+  for (int tile = static_cast<int>(blockIdx.x) / kBlocks; tile < tiles; tile += clusters) {
+    int row, column;
+    order.Find(tile, row, column);
+    const int row0 = (row * kBlocks + rank) * Tile::kRows;
+    const int column0 = column * Tile::kColumns + rank * kPart;
+    for (int step = 0; step < steps; ++step, place.Next()) {
+      std::uint64_t* full = &shared.full[place.stage];
+      unsigned char* a = shared.stages + place.stage * Tile::kStageBytes;
+      unsigned char* b = a + Tile::kBytesA + rank * kPart * 128;
+      BarrierWaitCluster(&shared.empty[place.stage], place.phase ^ 1);
+      BarrierArriveExpect(full, Tile::kStageBytes);
+      LoadOperand<kMnA, false>(a, map_a, full, row0, Tile::kRows / 64, step * kDepth);
+      LoadOperand<kMnB, (kBlocks > 1)>(b, map_b, full, column0, kPart / 64, step * kDepth);
+    }
+  }
+}
+
+// Says that this warp has done with a stage, to every block that loads into it.
+template <typename Tile>
+__device__ inline void Release(const Shared<Tile>& shared, int stage) {
+  const unsigned lane = threadIdx.x % 32;
+  if constexpr (Tile::kClusterBlocks > 1) {
+    if (lane < Tile::kClusterBlocks) BarrierArriveAt(&shared.empty[stage], lane);
+  } else {
+    if (lane == 0) BarrierArrive(&shared.empty[stage]);
+  }
+}
+
+template <DType D>
+__device__ inline std::uint32_t Pack(float low, float high) {
+  if constexpr (D == DType::kFp16) {
+    const __half2 both = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const std::uint32_t*>(&both);
+  } else {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const std::uint32_t*>(&both);
+  }
+}
+
+// A consumer's 64 rows x 128 bytes of C, from accumulators on, into a slab swizzled as the map of C
+// says.
+template <DType D>
+__device__ inline void FillSlab(std::uint32_t slab, const float* from) {
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+  if constexpr (D == DType::kTf32) {
+    const unsigned row = lane / 4, pair = lane % 4;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const std::uint32_t line = slab + (16 * warp + 8 * half + row) * 128 + pair % 2 * 8;
+#pragma unroll
+      for (int block = 0; block < 4; ++block) {
+        const std::uint32_t to = line + ((2 * block + pair / 2) ^ row) * 16;
+        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(from[4 * block + 2 * half]),
+                     "f"(from[4 * block + 2 * half + 1])
+                     : "memory");
+      }
+    }
+  } else {
+    const unsigned row = lane % 8, right = lane / 16;
+    const std::uint32_t line = slab + (16 * warp + lane / 8 % 2 * 8 + row) * 128;
+#pragma unroll
+    for (int block = 0; block < 4; ++block) {
+      const float* d = from + 8 * block;
+      const std::uint32_t packed[4] = {Pack<D>(d[0], d[1]), Pack<D>(d[2], d[3]),
+                                       Pack<D>(d[4], d[5]), Pack<D>(d[6], d[7])};
+      StoreMatrices(line + ((2 * block + right) ^ row) * 16, packed);
+    }
+  }
+}
+
+// A consumer's 64 rows of a finished tile to global memory. Returns while TMA still reads the
+// slabs.
+template <DType D, typename Tile>
+__device__ inline void StoreRows(unsigned char* slabs, int& next, const CUtensorMap* map_c,
+                                 const float (&d)[Tile::kColumns / 2], unsigned consumer, int row0,
+                                 int column0) {
+  constexpr int kWide = D == DType::kTf32 ? 32 : 64;  // columns of a slab
+  const bool issuer = threadIdx.x % 128 == 0;
+#pragma unroll
+  for (int i = 0; i < Tile::kColumns / kWide; ++i) {
+    unsigned char* slab = slabs + next * Tile::kSlabBytes;
+    if (++next == Tile::kSlabs) next = 0;
+    if (issuer) TmaWaitRead<Tile::kSlabs - 1>();
+    NamedBarrierSync(1 + consumer, 128);
+    FillSlab<D>(SharedAddress(slab), d + i * kWide / 2);
+    FenceAsyncProxy();
+    NamedBarrierSync(1 + consumer, 128);
+    if (issuer) {
+      TmaStore(map_c, slab, column0 + i * kWide, row0);
+      TmaCommit();
+    }
+  }
+}
+
+// A warp group that multiplies.
+template <DType D, typename Tile, bool kMnA, bool kMnB>
+__device__ inline void Consume(const Shared<Tile>& shared, const CUtensorMap* map_c,
+                               const TileOrder& order, int steps, unsigned consumer) {
+  constexpr int kBlocks = Tile::kClusterBlocks;
+  constexpr int kStrips = Tile::kRows / 64 / Tile::kConsumers;  // of 64 rows
+  constexpr int kNextA = kMnA ? 2048 : 32, kNextB = kMnB ? 2048 : 32;
+  const int rank = kBlocks > 1 ? static_cast<int>(BlockOfCluster()) : 0;
+  const int tiles = order.rows * order.columns;
+  const int clusters = static_cast<int>(gridDim.x) / kBlocks;
+  const std::uint32_t a0 = SharedAddress(shared.stages) + consumer * kStrips * 64 * 128;
+  const std::uint32_t b0 = SharedAddress(shared.stages) + Tile::kBytesA;
+  const std::uint64_t first_a = kMnA ? DescribeMnMajor(a0, kPanelBytes) : DescribeKMajor(a0);
+  const std::uint64_t first_b = kMnB ? DescribeMnMajor(b0, kPanelBytes) : DescribeKMajor(b0);
+  unsigned char* slabs = shared.slabs + consumer * Tile::kSlabs * Tile::kSlabBytes;
+  int slab = 0;
+  Place<Tile::kStages> place;
+  float d[kStrips][Tile::kColumns / 2];
+  for (int tile = static_cast<int>(blockIdx.x) / kBlocks; tile < tiles; tile += clusters) {
+    int before = 0;
+    for (int step = 0; step < steps; ++step) {
+      BarrierWait(&shared.full[place.stage], place.phase);
+      const std::uint64_t a = Advance(first_a, place.stage * Tile::kStageBytes);
+      const std::uint64_t b = Advance(first_b, place.stage * Tile::kStageBytes);
+      WgmmaFence();
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int strip = 0; strip < kStrips; ++strip) {
+          Wgmma<D, Tile::kColumns, kMnA, kMnB>(d[strip], Advance(a, i * kNextA + strip * 8192),
+                                               Advance(b, i * kNextB), step > 0 || i > 0);
+        }
+      }
+      WgmmaCommit();
+      WgmmaWait<1>();  // the step before is done
+      if (step > 0) Release(shared, before);
+      before = place.stage;
+      place.Next();
+    }
+    WgmmaWait<0>();
+    Release(shared, before);
+    int row, column;
+    order.Find(tile, row, column);
+#pragma unroll
+    for (int strip = 0; strip < kStrips; ++strip) {
+      KeepInRegisters(d[strip]);
+      const int row0 = (row * kBlocks + rank) * Tile::kRows + (consumer * kStrips + strip) * 64;
+      StoreRows<D, Tile>(slabs, slab, map_c, d[strip], consumer, row0, column * Tile::kColumns);
+    }
+  }
+  if (threadIdx.x % 128 == 0) TmaWait<0>();
+}
+
+}  // namespace wgmma_matmul
+
+// Steps of 128 bytes of depth; the grid holds whole clusters.
+template <DType D, typename Tile, bool kMnA, bool kMnB>
+__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
+    WgmmaMatmulKernel(const __grid_constant__ CUtensorMap map_a,
+                      const __grid_constant__ CUtensorMap map_b,
+                      const __grid_constant__ CUtensorMap map_c, TileOrder order, int steps) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using namespace wgmma_matmul;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  constexpr int kDepth = 128 / static_cast<int>(sizeof(typename Element<D>::Storage));
+  const Shared<Tile> shared(memory);
+  if (threadIdx.x == 0) {
+    PrefetchTensorMap(&map_a);
+    PrefetchTensorMap(&map_b);
+    PrefetchTensorMap(&map_c);
+    for (int i = 0; i < Tile::kStages; ++i) {
+      BarrierInit(&shared.full[i], 1);
+      BarrierInit(&shared.empty[i], 4 * Tile::kConsumers * Tile::kClusterBlocks);
+    }
+    FenceBarrierInit();
+  }
+  if constexpr (Tile::kClusterBlocks > 1) {
+    ClusterSync();
+  } else {
+    __syncthreads();
+  }
+  const unsigned group = threadIdx.x / 128;
+  if (group == Tile::kConsumers) {
+    if constexpr (Tile::kBlocks == 1) GiveRegisters<40>();
+    if (threadIdx.x / 32 == 4 * Tile::kConsumers && ElectOne()) {
+      Produce<Tile, kDepth, kMnA, kMnB>(shared, &map_a, &map_b, order, steps);
+    }
+    __syncwarp();
+  } else {
+    if constexpr (Tile::kBlocks == 1) TakeRegisters<232>();
+    Consume<D, Tile, kMnA, kMnB>(shared, &map_c, order, steps, group);
+  }
+  // No block may leave while the other still counts on its barriers.
+  if constexpr (Tile::kClusterBlocks > 1) ClusterSync();
+#endif
+}
+
+}  // namespace kbench::cuda
