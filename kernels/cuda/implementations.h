@@ -12,6 +12,7 @@ Implementation CudaNaiveSoftmax();
 Implementation CudaNaiveMatmul();
 Implementation CudaNaiveAttention();
 
+Implementation CudaMmaMatmul();
 Implementation CudaWgmmaMatmul();
 
 // Hidden: the fixtures of the self-test.

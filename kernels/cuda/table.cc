@@ -6,9 +6,9 @@ namespace kbench {
 
 const std::vector<Implementation>& CudaTable() {
   static const std::vector<Implementation> table = {
-      CudaNaiveNull(),   CudaNaiveCopy(),      CudaNaiveSum(),    CudaNaiveSoftmax(),
-      CudaNaiveMatmul(), CudaNaiveAttention(), CudaWgmmaMatmul(), CudaSelftestA(),
-      CudaSelftestB(),   CudaSelftestSlower(),
+      CudaNaiveNull(),   CudaNaiveCopy(),      CudaNaiveSum(),       CudaNaiveSoftmax(),
+      CudaNaiveMatmul(), CudaNaiveAttention(), CudaMmaMatmul(),      CudaWgmmaMatmul(),
+      CudaSelftestA(),   CudaSelftestB(),      CudaSelftestSlower(),
   };
   return table;
 }
