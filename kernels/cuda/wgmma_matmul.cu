@@ -38,7 +38,7 @@ struct Raster {
   int group;
   bool turned;
 };
-constexpr Raster kRasters[] = {{8, false}, {16, false}, {8, true}, {4, false}, {1000000, false}};
+constexpr Raster kRasters[] = {{8, false}, {16, false}, {8, true}};
 
 std::string Name(const std::string& tile, const Raster& raster) {
   return tile + (raster.turned ? ",columns=" : ",rows=") + std::to_string(raster.group);

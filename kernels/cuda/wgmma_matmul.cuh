@@ -137,7 +137,7 @@ __device__ inline void Produce(const Shared<Tile>& shared, const CUtensorMap* ma
       std::uint64_t* full = &shared.full[place.stage];
       unsigned char* a = shared.stages + place.stage * Tile::kStageBytes;
       unsigned char* b = a + Tile::kBytesA + rank * kPart * 128;
-      BarrierWaitCluster(&shared.empty[place.stage], place.phase ^ 1);
+      BarrierWait(&shared.empty[place.stage], place.phase ^ 1);
       BarrierArriveExpect(full, Tile::kStageBytes);
       LoadOperand<kMnA, false>(a, map_a, full, row0, Tile::kRows / 64, step * kDepth);
       LoadOperand<kMnB, (kBlocks > 1)>(b, map_b, full, column0, kPart / 64, step * kDepth);
@@ -167,113 +167,177 @@ __device__ inline std::uint32_t Pack(float low, float high) {
   }
 }
 
-// A consumer's 64 rows x 128 bytes of C, from accumulators on, into a slab swizzled as the map of C
-// says.
-template <DType D>
-__device__ inline void FillSlab(std::uint32_t slab, const float* from) {
+// A consumer's 64 rows x 128 bytes of C into a slab, swizzled as the map of C says: 64 columns of
+// packed pairs (registers as wgmma leaves them, two columns each) ...
+__device__ inline void FillSlab(std::uint32_t slab, const std::uint32_t* packed) {
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-  if constexpr (D == DType::kTf32) {
-    const unsigned row = lane / 4, pair = lane % 4;
+  const unsigned row = lane % 8, right = lane / 16;
+  const std::uint32_t line = slab + (16 * warp + lane / 8 % 2 * 8 + row) * 128;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const std::uint32_t line = slab + (16 * warp + 8 * half + row) * 128 + pair % 2 * 8;
-#pragma unroll
-      for (int block = 0; block < 4; ++block) {
-        const std::uint32_t to = line + ((2 * block + pair / 2) ^ row) * 16;
-        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(from[4 * block + 2 * half]),
-                     "f"(from[4 * block + 2 * half + 1])
-                     : "memory");
-      }
-    }
-  } else {
-    const unsigned row = lane % 8, right = lane / 16;
-    const std::uint32_t line = slab + (16 * warp + lane / 8 % 2 * 8 + row) * 128;
-#pragma unroll
-    for (int block = 0; block < 4; ++block) {
-      const float* d = from + 8 * block;
-      const std::uint32_t packed[4] = {Pack<D>(d[0], d[1]), Pack<D>(d[2], d[3]),
-                                       Pack<D>(d[4], d[5]), Pack<D>(d[6], d[7])};
-      StoreMatrices(line + ((2 * block + right) ^ row) * 16, packed);
-    }
+  for (int block = 0; block < 4; ++block) {
+    const std::uint32_t* d = packed + 4 * block;
+    const std::uint32_t four[4] = {d[0], d[1], d[2], d[3]};
+    StoreMatrices(line + ((2 * block + right) ^ row) * 16, four);
   }
 }
 
-// A consumer's 64 rows of a finished tile to global memory. Returns while TMA still reads the
-// slabs.
-template <DType D, typename Tile>
-__device__ inline void StoreRows(unsigned char* slabs, int& next, const CUtensorMap* map_c,
-                                 const float (&d)[Tile::kColumns / 2], unsigned consumer, int row0,
-                                 int column0) {
-  constexpr int kWide = D == DType::kTf32 ? 32 : 64;  // columns of a slab
-  const bool issuer = threadIdx.x % 128 == 0;
+// ... or 32 columns of fp32.
+__device__ inline void FillSlab(std::uint32_t slab, const float* d) {
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+  const unsigned row = lane / 4, pair = lane % 4;
 #pragma unroll
-  for (int i = 0; i < Tile::kColumns / kWide; ++i) {
-    unsigned char* slab = slabs + next * Tile::kSlabBytes;
-    if (++next == Tile::kSlabs) next = 0;
-    if (issuer) TmaWaitRead<Tile::kSlabs - 1>();
-    NamedBarrierSync(1 + consumer, 128);
-    FillSlab<D>(SharedAddress(slab), d + i * kWide / 2);
-    FenceAsyncProxy();
-    NamedBarrierSync(1 + consumer, 128);
-    if (issuer) {
-      TmaStore(map_c, slab, column0 + i * kWide, row0);
-      TmaCommit();
+  for (int half = 0; half < 2; ++half) {
+    const std::uint32_t line = slab + (16 * warp + 8 * half + row) * 128 + pair % 2 * 8;
+#pragma unroll
+    for (int block = 0; block < 4; ++block) {
+      const std::uint32_t to = line + ((2 * block + pair / 2) ^ row) * 16;
+      asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(d[4 * block + 2 * half]),
+                   "f"(d[4 * block + 2 * half + 1])
+                   : "memory");
     }
   }
 }
 
 // A warp group that multiplies.
 template <DType D, typename Tile, bool kMnA, bool kMnB>
-__device__ inline void Consume(const Shared<Tile>& shared, const CUtensorMap* map_c,
-                               const TileOrder& order, int steps, unsigned consumer) {
-  constexpr int kBlocks = Tile::kClusterBlocks;
-  constexpr int kStrips = Tile::kRows / 64 / Tile::kConsumers;  // of 64 rows
-  constexpr int kNextA = kMnA ? 2048 : 32, kNextB = kMnB ? 2048 : 32;
-  const int rank = kBlocks > 1 ? static_cast<int>(BlockOfCluster()) : 0;
-  const int tiles = order.rows * order.columns;
-  const int clusters = static_cast<int>(gridDim.x) / kBlocks;
-  const std::uint32_t a0 = SharedAddress(shared.stages) + consumer * kStrips * 64 * 128;
-  const std::uint32_t b0 = SharedAddress(shared.stages) + Tile::kBytesA;
-  const std::uint64_t first_a = kMnA ? DescribeMnMajor(a0, kPanelBytes) : DescribeKMajor(a0);
-  const std::uint64_t first_b = kMnB ? DescribeMnMajor(b0, kPanelBytes) : DescribeKMajor(b0);
-  unsigned char* slabs = shared.slabs + consumer * Tile::kSlabs * Tile::kSlabBytes;
-  int slab = 0;
-  Place<Tile::kStages> place;
-  float d[kStrips][Tile::kColumns / 2];
-  for (int tile = static_cast<int>(blockIdx.x) / kBlocks; tile < tiles; tile += clusters) {
-    int before = 0;
-    for (int step = 0; step < steps; ++step) {
-      BarrierWait(&shared.full[place.stage], place.phase);
-      const std::uint64_t a = Advance(first_a, place.stage * Tile::kStageBytes);
-      const std::uint64_t b = Advance(first_b, place.stage * Tile::kStageBytes);
-      WgmmaFence();
+class Consumer {
+ public:
+  __device__ Consumer(const Shared<Tile>& shared, const CUtensorMap* map_c, unsigned consumer)
+      : shared_(shared),
+        map_c_(map_c),
+        slabs_(shared.slabs + consumer * Tile::kSlabs * Tile::kSlabBytes),
+        consumer_(consumer) {
+    const std::uint32_t a = SharedAddress(shared.stages) + consumer * kStrips * 64 * 128;
+    const std::uint32_t b = SharedAddress(shared.stages) + Tile::kBytesA;
+    first_a_ = kMnA ? DescribeMnMajor(a, kPanelBytes) : DescribeKMajor(a);
+    first_b_ = kMnB ? DescribeMnMajor(b, kPanelBytes) : DescribeKMajor(b);
+  }
+
+  __device__ void Run(const TileOrder& order, int steps) {
+    const int rank = kBlocks > 1 ? static_cast<int>(BlockOfCluster()) : 0;
+    const int tiles = order.rows * order.columns;
+    const int clusters = static_cast<int>(gridDim.x) / kBlocks;
+    bool finished = false;  // there is a tile to store
+    for (int tile = static_cast<int>(blockIdx.x) / kBlocks; tile < tiles; tile += clusters) {
+      int step = 0;
+      if constexpr (kOverlap) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-#pragma unroll
-        for (int strip = 0; strip < kStrips; ++strip) {
-          Wgmma<D, Tile::kColumns, kMnA, kMnB>(d[strip], Advance(a, i * kNextA + strip * 8192),
-                                               Advance(b, i * kNextB), step > 0 || i > 0);
+        for (int i = 0; i < kSlabsOfTile; ++i) {
+          if (i < steps) Multiply(i == 0);
+          if (finished) StoreSlab(i);
+          if (i < steps) Retire(i == 0);
         }
+        step = min(kSlabsOfTile, steps);
       }
-      WgmmaCommit();
-      WgmmaWait<1>();  // the step before is done
-      if (step > 0) Release(shared, before);
-      before = place.stage;
-      place.Next();
-    }
-    WgmmaWait<0>();
-    Release(shared, before);
-    int row, column;
-    order.Find(tile, row, column);
+      for (; step < steps; ++step) {
+        Multiply(step == 0);
+        Retire(step == 0);
+      }
+      WgmmaWait<0>();
+      Release(shared_, before_);
+      int row, column;
+      order.Find(tile, row, column);
+      row0_ = (row * kBlocks + rank) * Tile::kRows + static_cast<int>(consumer_) * kStrips * 64;
+      column0_ = column * Tile::kColumns;
 #pragma unroll
-    for (int strip = 0; strip < kStrips; ++strip) {
-      KeepInRegisters(d[strip]);
-      const int row0 = (row * kBlocks + rank) * Tile::kRows + (consumer * kStrips + strip) * 64;
-      StoreRows<D, Tile>(slabs, slab, map_c, d[strip], consumer, row0, column * Tile::kColumns);
+      for (int strip = 0; strip < kStrips; ++strip) KeepInRegisters(d_[strip]);
+      if constexpr (kOverlap) {
+#pragma unroll
+        for (int i = 0; i < kSlabsOfTile; ++i) PackSlab(i, packed_ + 16 * i);
+        finished = true;
+      } else {
+        StoreTile();
+      }
+    }
+    if (finished) StoreTile();
+    if (threadIdx.x % 128 == 0) TmaWait<0>();
+  }
+
+ private:
+  static constexpr int kBlocks = Tile::kClusterBlocks;
+  static constexpr int kStrips = Tile::kRows / 64 / Tile::kConsumers;  // of 64 rows
+  static constexpr bool kPacks = D != DType::kTf32;
+  // Whether a finished tile waits in spare registers and is stored under the next one's products.
+  // Two blocks on a multiprocessor hide each other's stores; fp32 results would not fit.
+  static constexpr bool kOverlap = kPacks && Tile::kBlocks == 1;
+  static constexpr int kWide = kPacks ? 64 : 32;  // columns of a slab
+  static constexpr int kSlabsOfStrip = Tile::kColumns / kWide;
+  static constexpr int kSlabsOfTile = kStrips * kSlabsOfStrip;
+
+  // Starts the products of the next stage.
+  __device__ void Multiply(bool first) {
+    constexpr int kNextA = kMnA ? 2048 : 32, kNextB = kMnB ? 2048 : 32;
+    BarrierWait(&shared_.full[place_.stage], place_.phase);
+    const std::uint64_t a = Advance(first_a_, place_.stage * Tile::kStageBytes);
+    const std::uint64_t b = Advance(first_b_, place_.stage * Tile::kStageBytes);
+    WgmmaFence();
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+      for (int strip = 0; strip < kStrips; ++strip) {
+        Wgmma<D, Tile::kColumns, kMnA, kMnB>(d_[strip], Advance(a, i * kNextA + strip * 8192),
+                                             Advance(b, i * kNextB), !first || i > 0);
+      }
+    }
+    WgmmaCommit();
+  }
+
+  // Waits for the products of the stage before and gives it back.
+  __device__ void Retire(bool first) {
+    WgmmaWait<1>();
+    if (!first) Release(shared_, before_);
+    before_ = place_.stage;
+    place_.Next();
+  }
+
+  __device__ void PackSlab(int i, std::uint32_t* to) {
+    const float* d = d_[i / kSlabsOfStrip] + i % kSlabsOfStrip * 32;
+#pragma unroll
+    for (int pair = 0; pair < 16; ++pair) to[pair] = Pack<D>(d[2 * pair], d[2 * pair + 1]);
+  }
+
+  __device__ void StoreTile() {
+#pragma unroll
+    for (int i = 0; i < kSlabsOfTile; ++i) StoreSlab(i);
+  }
+
+  // Hands 64 rows x 128 bytes to TMA. Returns while it still reads the slab.
+  __device__ void StoreSlab(int i) {
+    const bool issuer = threadIdx.x % 128 == 0;
+    unsigned char* slab = slabs_ + slab_ * Tile::kSlabBytes;
+    if (++slab_ == Tile::kSlabs) slab_ = 0;
+    if (issuer) TmaWaitRead<Tile::kSlabs - 1>();
+    NamedBarrierSync(1 + consumer_, 128);
+    const std::uint32_t to = SharedAddress(slab);
+    const int strip = i / kSlabsOfStrip, at = i % kSlabsOfStrip;
+    if constexpr (kOverlap) {
+      FillSlab(to, packed_ + 16 * i);
+    } else if constexpr (kPacks) {
+      std::uint32_t packed[16];
+      PackSlab(i, packed);
+      FillSlab(to, packed);
+    } else {
+      FillSlab(to, d_[strip] + 16 * at);
+    }
+    FenceAsyncProxy();
+    NamedBarrierSync(1 + consumer_, 128);
+    if (issuer) {
+      TmaStore(map_c_, slab, column0_ + at * kWide, row0_ + strip * 64);
+      TmaCommit();
     }
   }
-  if (threadIdx.x % 128 == 0) TmaWait<0>();
-}
+
+  const Shared<Tile>& shared_;
+  const CUtensorMap* map_c_;
+  unsigned char* slabs_;
+  unsigned consumer_;
+  std::uint64_t first_a_, first_b_;
+  Place<Tile::kStages> place_;
+  int before_ = 0, slab_ = 0;
+  int row0_ = 0, column0_ = 0;  // of the tile to store
+  float d_[kStrips][Tile::kColumns / 2];
+  std::uint32_t packed_[kOverlap ? 16 * kSlabsOfTile : 1];
+};
 
 }  // namespace wgmma_matmul
 
@@ -312,7 +376,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     __syncwarp();
   } else {
     if constexpr (Tile::kBlocks == 1) TakeRegisters<232>();
-    Consume<D, Tile, kMnA, kMnB>(shared, &map_c, order, steps, group);
+    Consumer<D, Tile, kMnA, kMnB>(shared, &map_c, group).Run(order, steps);
   }
   // No block may leave while the other still counts on its barriers.
   if constexpr (Tile::kClusterBlocks > 1) ClusterSync();
