@@ -3,67 +3,104 @@
 // pieces.
 #include <algorithm>
 #include <tuple>
+#include <type_traits>
 
 #include "kernels/cuda/dtypes.h"
 #include "kernels/cuda/implementations.h"
+#include "kernels/cuda/matmul_tiles.h"
 #include "kernels/cuda/mma_matmul.cuh"
 
 namespace kbench {
 namespace cuda {
 namespace {
 
-// Three stages of 48 KiB: two blocks fit the 100 KiB of compute capability 8.6, 8.9 and 12.0.
-using MainTile = MmaTile<128, 128, 64, 3, 64, 64>;
-using Tiles =
-    std::tuple<MainTile, MmaTile<128, 128, 64, 4, 64, 64>, MmaTile<128, 128, 128, 3, 64, 64>,
-               MmaTile<128, 256, 64, 3, 64, 64>, MmaTile<128, 256, 128, 3, 64, 64>,
-               MmaTile<256, 128, 64, 4, 64, 64>, MmaTile<64, 64, 128, 3, 32, 32>>;
-constexpr int kGroups[] = {8, 16, 4};
+// Three stages in 48 KiB: two blocks fit the 100 KiB of compute capability 8.6, 8.9 and 12.0.
+struct MainTile : MmaTile<128, 128, 64, 3, 64, 64> {
+  static constexpr double kSlowness = 1.07;
+};
+// The fewest bytes through shared memory for a product, for 8.0 and 9.0, which have room for it.
+struct WideTile : MmaTile<128, 256, 128, 3, 64, 64> {
+  static constexpr double kSlowness = 1;
+};
+struct DeepTile : MmaTile<128, 128, 128, 3, 64, 64> {
+  static constexpr double kSlowness = 1.055;
+};
+struct SmallTile : MmaTile<64, 64, 128, 3, 32, 32> {
+  static constexpr double kSlowness = 1.5;
+};
+struct X1Tile : MmaTile<128, 256, 128, 4, 64, 64> {
+  static constexpr double kSlowness = 2;
+};
+struct X2Tile : MmaTile<256, 128, 128, 3, 64, 64> {
+  static constexpr double kSlowness = 2;
+};
 
-template <typename Tile>
-std::string TileName(int bytes) {
-  return std::to_string(Tile::kRows) + "x" + std::to_string(Tile::kColumns) + "x" +
-         std::to_string(Tile::kDepthBytes / bytes) + ",stages=" + std::to_string(Tile::kStages);
-}
+// A tuple of what is compiled for a layout: less where A is transposed, to spare build time.
+template <bool kTransposedA>
+using Tiles =
+    std::conditional_t<kTransposedA, std::tuple<MainTile, WideTile, SmallTile>,
+                       std::tuple<MainTile, WideTile, DeepTile, SmallTile, X1Tile, X2Tile>>;
+constexpr int kGroups[] = {8, 16};  // rows of tiles that are walked together
 
 int BytesOf(const Problem& problem) { return static_cast<int>(Info(problem.dtype).storage_bytes); }
 
-std::string Name(const std::string& tile, int group) {
-  return tile + ",rows=" + std::to_string(group);
+template <typename Tile>
+std::string Name(int bytes, int group) {
+  return std::to_string(Tile::kRows) + "x" + std::to_string(Tile::kColumns) + "x" +
+         std::to_string(Tile::kDepthBytes / bytes) + ",stages=" + std::to_string(Tile::kStages) +
+         ",rows=" + std::to_string(group);
+}
+
+template <bool kTransposedA>
+std::vector<std::string> CandidatesOf(const Problem& problem) {
+  PricedCandidates priced;
+  const int most = CurrentDevice().shared_bytes_optin;
+  const auto add = [&](auto tile) {
+    using Tile = decltype(tile);
+    if (most > 0 && Tile::kSharedBytes > most) return;
+    const double cost = TileCost(problem.shape["m"], problem.shape["n"], Tile::kRows,
+                                 Tile::kColumns, Tile::kSlowness);
+    for (const int group : kGroups) {
+      priced.emplace_back(cost + group * 1e-6, Name<Tile>(BytesOf(problem), group));
+    }
+  };
+  std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles<kTransposedA>());
+  return CheapestFirst(std::move(priced));
 }
 
 std::vector<std::string> Candidates(const Problem& problem) {
-  std::vector<std::string> names;
-  const int most = CurrentDevice().shared_bytes_optin;
-  for (const int group : kGroups) {
-    const auto add = [&](auto tile) {
-      using Tile = decltype(tile);
-      if (most > 0 && Tile::kSharedBytes > most) return;
-      names.push_back(Name(TileName<Tile>(BytesOf(problem)), group));
-    };
-    std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles());
-  }
-  return names;
+  return problem.shape.layout[0] == 't' ? CandidatesOf<true>(problem)
+                                        : CandidatesOf<false>(problem);
+}
+
+// How many blocks of a kernel run at once.
+int BlocksAtOnce(const void* kernel, int threads, int shared_bytes) {
+  int resident = 0;
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads,
+                                                static_cast<std::size_t>(shared_bytes));
+  cudaGetLastError();  // LoadKernel meets it again, and reports it
+  return std::max(1, resident) * std::max(1, CurrentDevice().multiprocessors);
 }
 
 template <DType D, typename Tile, bool kMnA, bool kMnB, bool kAligned>
 CreateResult CreateTile(const Problem& problem, const OperandPointers& operands, int group) {
   using Storage = typename Element<D>::Storage;
-  const auto pieces = [](std::int64_t extent, std::int64_t piece) {
-    return static_cast<int>((extent + piece - 1) / piece);
-  };
   MmaProblem x{problem.shape["m"], problem.shape["n"], problem.shape["k"], 0, 0, group};
-  x.tile_rows = pieces(x.m, Tile::kRows);
-  x.tile_columns = pieces(x.n, Tile::kColumns);
+  x.tile_rows = static_cast<int>(Pieces(x.m, Tile::kRows));
+  x.tile_columns = static_cast<int>(Pieces(x.n, Tile::kColumns));
   x.group = std::min(group, x.tile_rows);
-  const Geometry geometry{GridOf(std::int64_t{x.tile_rows} * x.tile_columns), dim3(Tile::kThreads),
-                          Tile::kSharedBytes};
-  const auto kernel = MmaMatmulKernel<D, Tile, kMnA, kMnB, kAligned>;
-  ConfigurationMap configuration;
-  if (auto refused = LoadKernel(reinterpret_cast<const void*>(kernel), geometry, configuration)) {
-    return *std::move(refused);
+  const auto kernel = MmaMatmulKernel<D, typename Tile::Shape, kMnA, kMnB, kAligned>;
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  std::int64_t blocks = std::int64_t{x.tile_rows} * x.tile_columns;
+  if (kMmaManyTiles<D>) {
+    blocks =
+        std::min<std::int64_t>(blocks, BlocksAtOnce(function, Tile::kThreads, Tile::kSharedBytes));
   }
-  configuration["tile"] = Name(TileName<Tile>(sizeof(Storage)), group);
+  const Geometry geometry{GridOf(blocks), dim3(Tile::kThreads), Tile::kSharedBytes};
+  ConfigurationMap configuration;
+  if (auto refused = LoadKernel(function, geometry, configuration)) return *std::move(refused);
+  configuration["tile"] = Name<Tile>(sizeof(Storage), group);
   configuration["copies"] = kAligned ? "16 bytes" : "narrow";
   const auto* a = static_cast<const Storage*>(operands.inputs[0]);
   const auto* b = static_cast<const Storage*>(operands.inputs[1]);
@@ -90,13 +127,12 @@ CreateResult CreateLayout(const Problem& problem, const OperandPointers& operand
   const auto try_tile = [&](auto tile) {
     using Tile = decltype(tile);
     for (const int group : kGroups) {
-      if (!result && Name(TileName<Tile>(BytesOf(problem)), group) == candidate) {
-        static_cast<void>(
-            result.emplace(CreateTile<D, Tile, kMnA, kMnB, true>(problem, operands, group)));
-      }
+      if (result || Name<Tile>(BytesOf(problem), group) != candidate) continue;
+      static_cast<void>(
+          result.emplace(CreateTile<D, Tile, kMnA, kMnB, true>(problem, operands, group)));
     }
   };
-  std::apply([&](auto... tiles) { (try_tile(tiles), ...); }, Tiles());
+  std::apply([&](auto... tiles) { (try_tile(tiles), ...); }, Tiles<kMnA>());
   if (result) return *std::move(result);
   return ImplementationError{
       ImplementationError::Kind::kUnsupported,

@@ -20,6 +20,7 @@ namespace kbench::cuda {
 template <int kRows_, int kColumns_, int kDepthBytes_, int kStages_, int kWarpRows_,
           int kWarpColumns_>
 struct MmaTile {
+  using Shape = MmaTile;
   static constexpr int kRows = kRows_;
   static constexpr int kColumns = kColumns_;
   static constexpr int kDepthBytes = kDepthBytes_;
@@ -30,16 +31,29 @@ struct MmaTile {
   static constexpr int kThreads = 32 * kWarpsAcross * (kRows / kWarpRows);
   static constexpr int kBytesA = kRows * kDepthBytes;
   static constexpr int kStageBytes = (kRows + kColumns) * kDepthBytes;
-  static constexpr int kOutputBytes = kRows * (2 * kColumns + 16);  // of 16-bit results, padded
-  static constexpr int kSharedBytes =
-      kStages * kStageBytes > kOutputBytes ? kStages* kStageBytes : kOutputBytes;
+  static constexpr int kSharedBytes = kStages * kStageBytes;
   static constexpr int kBlocks = kThreads <= 128 ? 2 : 1;  // at least, a multiprocessor
 };
 
 struct MmaProblem {
   std::int64_t m, n, k;
   int tile_rows, tile_columns, group;
+
+  __device__ int tiles() const { return tile_rows * tile_columns; }
+  // Groups of `group` rows of tiles: what runs at once shares what L2 holds.
+  __device__ void Find(int tile, int& row, int& column) const {
+    const int a_group = group * tile_columns;
+    const int first = tile / a_group * group;
+    const int size = min(group, tile_rows - first);
+    row = first + tile % a_group % size;
+    column = tile % a_group / size;
+  }
 };
+
+// Whether a block goes on to a next tile, whose first stages it loads while it stores this one.
+// Words of tf32 leave no registers for that: a block makes one tile, and the grid has one for each.
+template <DType D>
+constexpr bool kMmaManyTiles = D != DType::kTf32;
 
 namespace mma_matmul {
 
@@ -183,94 +197,89 @@ __device__ inline void LoadFragments(std::uint32_t (&to)[kCount][4], std::uint32
 #pragma unroll
       for (int j = 0; j < 4; ++j) {  // ldmatrix cannot transpose words
         const int second = kOuterFirst ? j % 2 : j / 2, deeper = kOuterFirst ? j / 2 : j % 2;
-        asm volatile(
-            "ld.shared.b32 %0, [%1];"
-            : "=r"(to[i][j])
-            : "r"((first ^ (64 * i + 32 * second)) + (8 * step + 4 * deeper) * Op::kLineBytes)
-            : "memory");
+        // Bits 5 and 6 are swizzled, what lies above is plainly added.
+        const std::uint32_t place = (first ^ (i % 2 * 64 + second * 32)) + i / 2 * 128;
+        asm volatile("ld.shared.b32 %0, [%1];"
+                     : "=r"(to[i][j])
+                     : "r"(place + (8 * step + 4 * deeper) * Op::kLineBytes)
+                     : "memory");
       }
     }
   }
 }
 
-// Two neighbours of a row of C straight to memory: fp32 results, a full sector for every four
-// lanes.
-template <DType D, typename Tile, int kM, int kN>
-__device__ inline void StoreDirectly(const float (&d)[kM][kN][4], float* c, const MmaProblem& x,
-                                     std::int64_t row0, std::int64_t column0) {
+// Among the four lanes that share a row: lane t gets the t-th word of each, in their order.
+__device__ inline void TransposeQuad(std::uint32_t (&w)[4]) {
+  const bool odd = threadIdx.x & 1, upper = threadIdx.x & 2;
+#pragma unroll
+  for (int i = 0; i < 4; i += 2) {
+    const std::uint32_t got = __shfl_xor_sync(0xffffffff, odd ? w[i] : w[i + 1], 1);
+    (odd ? w[i] : w[i + 1]) = got;
+  }
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const std::uint32_t got = __shfl_xor_sync(0xffffffff, upper ? w[i] : w[i + 2], 2);
+    (upper ? w[i] : w[i + 2]) = got;
+  }
+}
+
+// A warp's part of C to memory. Rows of whole 16 bytes are written in whole sectors: fp32 pairs of
+// four lanes make one as they are, 16-bit results change lanes first.
+template <DType D, int kM, int kN>
+__device__ inline void StoreTile(const float (&d)[kM][kN][4], typename Element<D>::Storage* c,
+                                 const MmaProblem& x, std::int64_t row0, std::int64_t column0) {
+  using Storage = typename Element<D>::Storage;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const bool pairs = x.n % 2 == 0;
+  const int right = static_cast<int>(min(x.n - column0, std::int64_t{8 * kN}));  // columns left
+  const bool whole = x.n * sizeof(Storage) % 16 == 0;
 #pragma unroll
-  for (int i = 0; i < kM; ++i) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const std::int64_t row = row0 + 16 * i + 8 * half + lane / 4;
-      if (row >= x.m) continue;
+  for (int i = 0; i < 2 * kM; ++i) {
+    const std::int64_t row = row0 + 8 * i + lane / 4;
+    const auto pair = [&](int j) { return &d[i / 2][j][i % 2 * 2]; };
+    Storage* to = c + row * x.n + column0;
+    if constexpr (sizeof(Storage) == 4) {
 #pragma unroll
       for (int j = 0; j < kN; ++j) {
-        const std::int64_t column = column0 + 8 * j + lane % 4 * 2;
-        float* to = c + row * x.n + column;
-        const float left = d[i][j][2 * half], right = d[i][j][2 * half + 1];
-        if (pairs && column < x.n) {
-          *reinterpret_cast<float2*>(to) = make_float2(left, right);
+        const int column = 8 * j + lane % 4 * 2;
+        if (row >= x.m) continue;
+        if (whole && column < right) {
+          *reinterpret_cast<float2*>(to + column) = make_float2(pair(j)[0], pair(j)[1]);
         } else {
-          if (column < x.n) to[0] = left;
-          if (column + 1 < x.n) to[1] = right;
+          if (column < right) to[column] = pair(j)[0];
+          if (column + 1 < right) to[column + 1] = pair(j)[1];
+        }
+      }
+    } else if (!whole) {
+#pragma unroll
+      for (int j = 0; j < kN; ++j) {
+        const int column = 8 * j + lane % 4 * 2;
+        if (row < x.m && column < right) to[column] = Element<D>::Store(pair(j)[0]);
+        if (row < x.m && column + 1 < right) to[column + 1] = Element<D>::Store(pair(j)[1]);
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < kN; j += 4) {
+        std::uint32_t words[4];
+#pragma unroll
+        for (int l = 0; l < 4; ++l) {
+          const Storage both[2] = {Element<D>::Store(pair(j + l)[0]),
+                                   Element<D>::Store(pair(j + l)[1])};
+          words[l] = *reinterpret_cast<const std::uint32_t*>(both);
+        }
+        TransposeQuad(words);
+        const int column = 8 * (j + lane % 4);
+        if (row < x.m && column < right) {
+          *reinterpret_cast<uint4*>(to + column) =
+              make_uint4(words[0], words[1], words[2], words[3]);
         }
       }
     }
   }
 }
 
-// 16-bit results through shared memory, so that rows are written in whole sectors.
-template <DType D, typename Tile, int kM, int kN>
-__device__ inline void StoreStaged(const float (&d)[kM][kN][4], unsigned char* shared,
-                                   typename Element<D>::Storage* c, const MmaProblem& x,
-                                   std::int64_t block_row, std::int64_t block_column, int warp_row,
-                                   int warp_column) {
-  using Storage = typename Element<D>::Storage;
-  constexpr int kPitch = Tile::kColumns + 8;  // elements: rows start four banks apart
-  auto* staged = reinterpret_cast<Storage*>(shared);
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-  for (int i = 0; i < kM; ++i) {
-#pragma unroll
-    for (int j = 0; j < kN; ++j) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = warp_row + 16 * i + 8 * half + lane / 4;
-        const int column = warp_column + 8 * j + lane % 4 * 2;
-        const Storage both[2] = {Element<D>::Store(d[i][j][2 * half]),
-                                 Element<D>::Store(d[i][j][2 * half + 1])};
-        *reinterpret_cast<std::uint32_t*>(staged + row * kPitch + column) =
-            *reinterpret_cast<const std::uint32_t*>(both);
-      }
-    }
-  }
-  __syncthreads();
-  const int rows = static_cast<int>(min(x.m - block_row, std::int64_t{Tile::kRows}));
-  const int columns = static_cast<int>(min(x.n - block_column, std::int64_t{Tile::kColumns}));
-  Storage* corner = c + block_row * x.n + block_column;
-  if (x.n % 8 == 0) {
-    constexpr int kPieces = Tile::kColumns / 8;
-    for (int i = threadIdx.x; i < rows * kPieces; i += Tile::kThreads) {
-      const int row = i / kPieces, column = i % kPieces * 8;
-      if (column < columns) {
-        *reinterpret_cast<uint4*>(corner + row * x.n + column) =
-            *reinterpret_cast<const uint4*>(staged + row * kPitch + column);
-      }
-    }
-  } else {
-    for (int i = threadIdx.x; i < rows * Tile::kColumns; i += Tile::kThreads) {
-      const int row = i / Tile::kColumns, column = i % Tile::kColumns;
-      if (column < columns) corner[row * x.n + column] = staged[row * kPitch + column];
-    }
-  }
-}
-
 }  // namespace mma_matmul
 
-// One tile a block. kAligned: rows of A and B are multiples of 16 bytes.
+// kAligned: rows of A and B are multiples of 16 bytes.
 template <DType D, typename Tile, bool kMnA, bool kMnB, bool kAligned>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     MmaMatmulKernel(const typename Element<D>::Storage* a, const typename Element<D>::Storage* b,
@@ -279,36 +288,41 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   using namespace mma_matmul;
   using OpA = Operand<D, kMnA, Tile::kRows, Tile::kDepthBytes>;
   using OpB = Operand<D, kMnB, Tile::kColumns, Tile::kDepthBytes>;
+  using LoaderA = Loader<OpA, Tile::kThreads, kAligned>;
+  using LoaderB = Loader<OpB, Tile::kThreads, kAligned>;
   constexpr int kSteps = Tile::kDepthBytes / 32;
   constexpr int kM = Tile::kWarpRows / 16, kN = Tile::kWarpColumns / 8;
-  extern __shared__ __align__(128) unsigned char memory[];
+  extern __shared__ __align__(1024) unsigned char memory[];
   const std::uint32_t ring = SharedAddress(memory);
-
-  // Groups of `group` rows of tiles: what runs at once shares what L2 holds.
-  const int a_group = x.group * x.tile_columns;
-  const int first = static_cast<int>(blockIdx.x) / a_group * x.group;
-  const int size = min(x.group, x.tile_rows - first);
-  const int within = static_cast<int>(blockIdx.x) % a_group;
-  const std::int64_t row0 = std::int64_t{first + within % size} * Tile::kRows;
-  const std::int64_t column0 = std::int64_t{within / size} * Tile::kColumns;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int warp_row = warp / Tile::kWarpsAcross * Tile::kWarpRows;
   const int warp_column = warp % Tile::kWarpsAcross * Tile::kWarpColumns;
-
+  const int tiles = x.tiles();
   const int stages = static_cast<int>((x.k + OpA::kDepth - 1) / OpA::kDepth);
-  Loader<OpA, Tile::kThreads, kAligned> loader_a(a, x.m, x.k, row0);
-  Loader<OpB, Tile::kThreads, kAligned> loader_b(b, x.n, x.k, column0);
-  const auto load = [&](int stage, std::uint32_t to) {
-    if (stage < stages) {
+
+  int row, column, loaded = 0, load_tile = static_cast<int>(blockIdx.x);
+  x.Find(load_tile, row, column);
+  LoaderA loader_a(a, x.m, x.k, std::int64_t{row} * Tile::kRows);
+  LoaderB loader_b(b, x.n, x.k, std::int64_t{column} * Tile::kColumns);
+  const auto load = [&](std::uint32_t to) {
+    if (load_tile < tiles && loaded < stages) {
       loader_a.Next(to);
       loader_b.Next(to + Tile::kBytesA);
+      ++loaded;
+      if (kMmaManyTiles<D> && loaded == stages) {
+        loaded = 0;
+        load_tile += static_cast<int>(gridDim.x);
+        x.Find(load_tile, row, column);
+        loader_a = LoaderA(a, x.m, x.k, std::int64_t{row} * Tile::kRows);
+        loader_b = LoaderB(b, x.n, x.k, std::int64_t{column} * Tile::kColumns);
+      }
     }
     CopyCommit();  // empty at the end, so that the count of groups stays
   };
-#pragma unroll
-  for (int i = 0; i < Tile::kStages - 1; ++i) load(i, ring + i * Tile::kStageBytes);
+#pragma unroll 1
+  for (int i = 0; i < Tile::kStages - 1; ++i) load(ring + i * Tile::kStageBytes);
 
-  float d[kM][kN][4] = {};
+  float d[kM][kN][4];
   std::uint32_t fragments_a[2][kM][4], fragments_b[2][kN / 2][4];
   const std::uint32_t first_a = FirstFragment<OpA>(warp_row, true);
   const std::uint32_t first_b = FirstFragment<OpB>(warp_column, false) + Tile::kBytesA;
@@ -316,42 +330,46 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   __syncthreads();
   LoadFragments<OpA, true>(fragments_a[0], ring + first_a, 0);
   LoadFragments<OpB, false>(fragments_b[0], ring + first_b, 0);
-  std::uint32_t tile = ring, refill = ring + (Tile::kStages - 1) * Tile::kStageBytes;
+  std::uint32_t here = ring, refill = ring + (Tile::kStages - 1) * Tile::kStageBytes;
   const auto advance = [&](std::uint32_t& place) {
     place += Tile::kStageBytes;
     if (place == ring + Tile::kStages * Tile::kStageBytes) place = ring;
   };
-  for (int stage = 0; stage < stages; ++stage) {
+  for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x)) {
 #pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      if (step == kSteps - 1) {  // the next stage is wanted, and nobody reads this one any more
-        CopyWait<Tile::kStages - 2>();
-        __syncthreads();
-        advance(tile);
-      }
-      LoadFragments<OpA, true>(fragments_a[(step + 1) % 2], tile + first_a, (step + 1) % kSteps);
-      LoadFragments<OpB, false>(fragments_b[(step + 1) % 2], tile + first_b, (step + 1) % kSteps);
-      if (step == 0) {
-        load(stage + Tile::kStages - 1, refill);
-        advance(refill);
-      }
+    for (int i = 0; i < kM * kN * 4; ++i) d[i / (kN * 4)][i / 4 % kN][i % 4] = 0;
+#pragma unroll 1
+    for (int stage = 0; stage < stages; ++stage) {
 #pragma unroll
-      for (int i = 0; i < kM; ++i) {
+      for (int step = 0; step < kSteps; ++step) {
+        if (step == kSteps - 1) {  // the next stage is wanted, and nobody reads this one any more
+          CopyWait<Tile::kStages - 2>();
+          __syncthreads();
+          advance(here);
+        }
+        LoadFragments<OpA, true>(fragments_a[(step + 1) % 2], here + first_a, (step + 1) % kSteps);
+        LoadFragments<OpB, false>(fragments_b[(step + 1) % 2], here + first_b, (step + 1) % kSteps);
+        if (step == 0) {
+          load(refill);
+          advance(refill);
+        }
 #pragma unroll
-        for (int j = 0; j < kN; ++j) {
-          const std::uint32_t* pair = fragments_b[step % 2][j / 2] + j % 2 * 2;
-          MultiplyAdd<D>(d[i][j], fragments_a[step % 2][i], pair[0], pair[1]);
+        for (int i = 0; i < kM; ++i) {
+#pragma unroll
+          for (int j = 0; j < kN; ++j) {
+            const std::uint32_t* pair = fragments_b[step % 2][j / 2] + j % 2 * 2;
+            MultiplyAdd<D>(d[i][j], fragments_a[step % 2][i], pair[0], pair[1]);
+          }
         }
       }
     }
+    int tile_row, tile_column;
+    x.Find(tile, tile_row, tile_column);
+    StoreTile<D>(d, c, x, std::int64_t{tile_row} * Tile::kRows + warp_row,
+                 std::int64_t{tile_column} * Tile::kColumns + warp_column);
+    if constexpr (!kMmaManyTiles<D>) break;
   }
-  if constexpr (D == DType::kTf32) {
-    StoreDirectly<D, Tile>(d, c, x, row0 + warp_row, column0 + warp_column);
-  } else {
-    CopyWait<0>();
-    __syncthreads();
-    StoreStaged<D, Tile>(d, memory, c, x, row0, column0, warp_row, warp_column);
-  }
+  CopyWait<0>();
 #endif
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/dtypes.h"
 #include "kernels/cuda/implementations.h"
+#include "kernels/cuda/matmul_tiles.h"
 #include "kernels/cuda/tensor_map.h"
 #include "kernels/cuda/wgmma_matmul.cuh"
 
@@ -13,18 +14,21 @@ namespace kbench {
 namespace cuda {
 namespace {
 
-// The tiles that are compiled, by their place in kTileNames.
-using Tiles = std::tuple<WgmmaTile<128, 256, 4, 2, 2>, WgmmaTile<128, 256, 4, 2, 1>,
-                         WgmmaTile<128, 256, 3, 4, 2>, WgmmaTile<256, 128, 4, 2, 2>,
-                         WgmmaTile<128, 128, 3, 1, 1>, WgmmaTile<128, 128, 3, 1, 2>>;
-
-template <typename Tile>
-std::string TileName() {
-  std::string name = std::to_string(Tile::kRows) + "x" + std::to_string(Tile::kColumns) +
-                     ",stages=" + std::to_string(Tile::kStages);
-  if (Tile::kClusterBlocks > 1) name += ",cluster=" + std::to_string(Tile::kClusterBlocks);
-  return name;
-}
+// Two blocks that share B; a block of its own, where the rows of tiles are odd; two blocks a
+// multiprocessor; more and smaller tiles for small problems.
+struct PairTile : WgmmaTile<128, 256, 4, 2, 2> {
+  static constexpr double kSlowness = 1;
+};
+struct SingleTile : WgmmaTile<128, 256, 4, 2, 1> {
+  static constexpr double kSlowness = 1.001;
+};
+struct SquareTile : WgmmaTile<128, 128, 3, 1, 1> {
+  static constexpr double kSlowness = 1.09;
+};
+struct SmallTile : WgmmaTile<128, 64, 4, 1, 1> {
+  static constexpr double kSlowness = 1.3;
+};
+using Tiles = std::tuple<PairTile, SingleTile, SquareTile, SmallTile>;
 
 struct Extents {
   std::int64_t m, n, k;
@@ -34,24 +38,36 @@ Extents ExtentsOf(const Problem& problem) {
   return {problem.shape["m"], problem.shape["n"], problem.shape["k"]};
 }
 
+// Groups of rows (of clusters) or of columns that are walked together.
 struct Raster {
   int group;
   bool turned;
 };
-constexpr Raster kRasters[] = {{8, false}, {16, false}, {8, true}};
+constexpr Raster kRasters[] = {{8, false}, {4, false}, {8, true}};
 
-std::string Name(const std::string& tile, const Raster& raster) {
-  return tile + (raster.turned ? ",columns=" : ",rows=") + std::to_string(raster.group);
+template <typename Tile>
+std::string Name(const Raster& raster) {
+  std::string name = std::to_string(Tile::kRows) + "x" + std::to_string(Tile::kColumns) +
+                     ",stages=" + std::to_string(Tile::kStages);
+  if (Tile::kClusterBlocks > 1) name += ",cluster=" + std::to_string(Tile::kClusterBlocks);
+  return name + (raster.turned ? ",columns=" : ",rows=") + std::to_string(raster.group);
 }
 
-std::vector<std::string> Candidates(const Problem& /*problem*/) {
-  std::vector<std::string> names;
-  for (const Raster& raster : kRasters) {
-    std::apply(
-        [&](auto... tiles) { (names.push_back(Name(TileName<decltype(tiles)>(), raster)), ...); },
-        Tiles());
-  }
-  return names;
+std::vector<std::string> Candidates(const Problem& problem) {
+  PricedCandidates priced;
+  const Extents x = ExtentsOf(problem);
+  const auto add = [&](auto tile) {
+    using Tile = decltype(tile);
+    const std::int64_t rows = Tile::kRows * Tile::kClusterBlocks;
+    double cost =
+        TileCost(Pieces(x.m, rows) * rows, x.n, Tile::kRows, Tile::kColumns, Tile::kSlowness);
+    for (const Raster& raster : kRasters) {
+      priced.emplace_back(cost, Name<Tile>(raster));
+      cost *= 1.05;  // after the next tile: the order of tiles matters less
+    }
+  };
+  std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles());
+  return CheapestFirst(std::move(priced));
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {
@@ -116,24 +132,21 @@ CreateResult CreateTile(const Problem& problem, const OperandPointers& operands,
   if (!error) error = MapMatrix<D>(operands.output, x.m, x.n, 64, &c);
   if (error) return *std::move(error);
 
-  const auto pieces = [](std::int64_t extent, std::int64_t piece) {
-    return static_cast<int>((extent + piece - 1) / piece);
-  };
-  TileOrder order{pieces(x.m, Tile::kRows * Tile::kClusterBlocks), pieces(x.n, Tile::kColumns),
-                  raster.group, raster.turned};
+  TileOrder order{static_cast<int>(Pieces(x.m, Tile::kRows * Tile::kClusterBlocks)),
+                  static_cast<int>(Pieces(x.n, Tile::kColumns)), raster.group, raster.turned};
   order.group = std::min(order.group, std::max(order.rows, order.columns));
-  const int steps = pieces(x.k, kDepth);
+  const int steps = static_cast<int>(Pieces(x.k, kDepth));
   const std::int64_t clusters = std::min<std::int64_t>(
       std::int64_t{order.rows} * order.columns,
       CurrentDevice().multiprocessors * Tile::kBlocks / Tile::kClusterBlocks);
   const Geometry geometry{GridOf(clusters * Tile::kClusterBlocks), dim3(Tile::kThreads),
                           Tile::kSharedBytes, Tile::kClusterBlocks};
-  const auto kernel = WgmmaMatmulKernel<D, Tile, kMnA, kMnB>;
+  const auto kernel = WgmmaMatmulKernel<D, typename Tile::Shape, kMnA, kMnB>;
   ConfigurationMap configuration;
   if (auto refused = LoadKernel(reinterpret_cast<const void*>(kernel), geometry, configuration)) {
     return *std::move(refused);
   }
-  configuration["tile"] = Name(TileName<Tile>(), raster);
+  configuration["tile"] = Name<Tile>(raster);
   return std::unique_ptr<Instance>(std::make_unique<DeviceInstance>(
       [=](cudaStream_t stream) {
         return LaunchKernel(geometry, stream, kernel, a, b, c, order, steps);
@@ -148,7 +161,7 @@ CreateResult CreateLayout(const Problem& problem, const OperandPointers& operand
   const auto try_tile = [&](auto tile) {
     using Tile = decltype(tile);
     for (const Raster& raster : kRasters) {
-      if (!result && Name(TileName<Tile>(), raster) == candidate) {
+      if (!result && Name<Tile>(raster) == candidate) {
         static_cast<void>(
             result.emplace(CreateTile<D, Tile, kMnA, kMnB>(problem, operands, raster)));
       }

@@ -24,6 +24,7 @@ namespace kbench::cuda {
 // kRows x kColumns of C a block; kClusterBlocks of them, one above the other, share B.
 template <int kRows_, int kColumns_, int kStages_, int kSlabs_, int kClusterBlocks_>
 struct WgmmaTile {
+  using Shape = WgmmaTile;
   static constexpr int kRows = kRows_;
   static constexpr int kColumns = kColumns_;
   static constexpr int kStages = kStages_;
