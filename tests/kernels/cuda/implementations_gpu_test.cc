@@ -54,7 +54,7 @@ void GpuTest::CheckProblem(const Implementation& implementation, const Problem& 
   if (implementation.unsupported != nullptr && implementation.unsupported(problem)) return;
   HostOperands operands(problem);
   DeviceOperands device(operands);
-  auto instance = implementation.create(problem, device.pointers(), {1, stream_});
+  auto instance = implementation.create(problem, device.pointers(), {1, stream_, ""});
   ASSERT_TRUE(instance.ok()) << instance.error().message;
   const int error = (*instance)->Launch(stream_);
   ASSERT_EQ(error, 0) << (*instance)->ErrorText(error);
@@ -106,7 +106,7 @@ TEST_F(GpuTest, ALaunchReportsOnlyItsOwnError) {
     if (line.kernel != "sum") continue;
     HostOperands operands(problem);
     DeviceOperands device(operands);
-    auto instance = line.create(problem, device.pointers(), {1, stream_});
+    auto instance = line.create(problem, device.pointers(), {1, stream_, ""});
     ASSERT_TRUE(instance.ok());
     void* nothing = nullptr;
     ASSERT_NE(cudaMalloc(&nothing, std::size_t{1} << 60), cudaSuccess);
@@ -128,7 +128,7 @@ TEST_F(GpuTest, NoMemoryForTheWorkspaceIsOutOfMemoryWithTheNumber) {
   const Problem problem = testing::MustMakeProblem("matmul", DType::kFp16, "64");
   OperandPointers nowhere;
   nowhere.inputs = {nullptr, nullptr};
-  auto instance = CublasTable().front().create(problem, nowhere, {1, stream_});
+  auto instance = CublasTable().front().create(problem, nowhere, {1, stream_, ""});
   for (void* memory : hoard) cudaFree(memory);
   ASSERT_FALSE(instance.ok());
   EXPECT_EQ(instance.error().kind, ImplementationError::Kind::kOutOfMemory);
@@ -143,7 +143,7 @@ TEST_F(GpuTest, NaiveMatmulOf4096TakesLessThanASecond) {
       continue;
     HostOperands operands(problem);
     DeviceOperands device(operands);
-    auto instance = line.create(problem, device.pointers(), {1, stream_});
+    auto instance = line.create(problem, device.pointers(), {1, stream_, ""});
     ASSERT_TRUE(instance.ok());
     ASSERT_EQ((*instance)->Launch(stream_), 0);
     ASSERT_CUDA(cudaStreamSynchronize(stream_));
