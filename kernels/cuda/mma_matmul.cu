@@ -28,6 +28,11 @@ struct DeepTile : MmaTile<128, 128, 128, 3, 64, 64> {
 struct SmallTile : MmaTile<64, 64, 128, 3, 32, 32> {
   static constexpr double kSlowness = 1.5;
 };
+// Rows that are not multiples of 16 bytes: single words of tf32 need registers for their addresses.
+struct NarrowWordsTile : MmaTile<128, 128, 64, 3, 64, 32> {};
+template <DType D>
+using NarrowTile = std::conditional_t<D == DType::kTf32, NarrowWordsTile, MainTile>;
+
 struct X1Tile : MmaTile<128, 256, 128, 4, 64, 64> {
   static constexpr double kSlowness = 2;
 };
@@ -121,7 +126,7 @@ template <DType D, bool kMnA, bool kMnB>
 CreateResult CreateLayout(const Problem& problem, const OperandPointers& operands,
                           const std::string& candidate) {
   if (!Aligned(problem)) {
-    return CreateTile<D, MainTile, kMnA, kMnB, false>(problem, operands, kGroups[0]);
+    return CreateTile<D, NarrowTile<D>, kMnA, kMnB, false>(problem, operands, kGroups[0]);
   }
   std::optional<CreateResult> result;
   const auto try_tile = [&](auto tile) {
