@@ -22,9 +22,6 @@ struct MainTile : MmaTile<128, 128, 64, 3, 64, 64> {
 struct WideTile : MmaTile<128, 256, 128, 3, 64, 64> {
   static constexpr double kSlowness = 1;
 };
-struct DeepTile : MmaTile<128, 128, 128, 3, 64, 64> {
-  static constexpr double kSlowness = 1.055;
-};
 struct SmallTile : MmaTile<64, 64, 128, 3, 32, 32> {
   static constexpr double kSlowness = 1.5;
 };
@@ -42,9 +39,8 @@ struct X2Tile : MmaTile<256, 128, 128, 3, 64, 64> {
 
 // A tuple of what is compiled for a layout: less where A is transposed, to spare build time.
 template <bool kTransposedA>
-using Tiles =
-    std::conditional_t<kTransposedA, std::tuple<MainTile, WideTile, SmallTile>,
-                       std::tuple<MainTile, WideTile, DeepTile, SmallTile, X1Tile, X2Tile>>;
+using Tiles = std::conditional_t<kTransposedA, std::tuple<MainTile, WideTile, SmallTile>,
+                                 std::tuple<MainTile, WideTile, SmallTile, X1Tile, X2Tile>>;
 constexpr int kGroups[] = {8, 16};  // rows of tiles that are walked together
 
 int BytesOf(const Problem& problem) { return static_cast<int>(Info(problem.dtype).storage_bytes); }
@@ -115,6 +111,18 @@ CreateResult CreateTile(const Problem& problem, const OperandPointers& operands,
       std::move(configuration)));
 }
 
+// A thread counts what is left of a matrix in 32 bits.
+std::optional<std::string> Unsupported(const Problem& problem) {
+  constexpr std::int64_t kMost = 1 << 30;
+  for (const char* extent : {"m", "n", "k"}) {
+    if (problem.shape[extent] > kMost) {
+      return std::string(extent) + "=" + std::to_string(problem.shape[extent]) +
+             ": cuda/mma takes at most " + std::to_string(kMost);
+    }
+  }
+  return std::nullopt;
+}
+
 bool Aligned(const Problem& problem) {
   const std::string& layout = problem.shape.layout;
   const std::int64_t row_a = problem.shape[layout[0] == 'n' ? "k" : "m"];
@@ -174,6 +182,7 @@ Implementation CudaMmaMatmul() {
   implementation.dtype_missing = [](DType) { return cuda::NeedsCapability(80); };
   implementation.default_choice = true;
   implementation.rung = 4;
+  implementation.unsupported = cuda::Unsupported;
   implementation.candidates = cuda::Candidates;
   implementation.create = cuda::Create;
   return implementation;

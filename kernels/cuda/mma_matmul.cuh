@@ -133,13 +133,15 @@ class Loader {
     to_ = Op::Offset(line, piece);
   }
 
-  __device__ void Next(std::uint32_t to) {
+  // The `part`th of `parts` shares of a stage. Behind the last stage there is nothing but zeros.
+  __device__ void Load(std::uint32_t to, int part, int parts) const {
     constexpr int kAtOnce = kThreads / Op::kPieces;  // lines
     static_assert(kThreads % Op::kPieces == 0 && Op::kLines % kAtOnce == 0);
     static_assert(kAtOnce % Op::kPeriod == 0);
     const int present = min(max(across_left_, 0), 16 / Op::kBytes);
 #pragma unroll
     for (int i = 0; i < Op::kLines / kAtOnce; ++i) {
+      if (i % parts != part) continue;
       const int there = i * kAtOnce < lines_left_ ? present : 0;
       const Storage* from = from_ + i * (kAtOnce * width_);
       const std::uint32_t place = to + to_ + i * kAtOnce * Op::kLineBytes;
@@ -149,6 +151,9 @@ class Loader {
         CopyNarrow(place, from, there, width_ % 2 == 0);
       }
     }
+  }
+
+  __device__ void NextStage() {
     if constexpr (Op::kMnMajor) {
       from_ += Op::kDepth * width_;
       lines_left_ -= Op::kDepth;
@@ -290,7 +295,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   using OpB = Operand<D, kMnB, Tile::kColumns, Tile::kDepthBytes>;
   using LoaderA = Loader<OpA, Tile::kThreads, kAligned>;
   using LoaderB = Loader<OpB, Tile::kThreads, kAligned>;
-  constexpr int kSteps = Tile::kDepthBytes / 32;
+  constexpr int kSteps = Tile::kDepthBytes / 32, kLoadSteps = kSteps - 1;
   constexpr int kM = Tile::kWarpRows / 16, kN = Tile::kWarpColumns / 8;
   extern __shared__ __align__(1024) unsigned char memory[];
   const std::uint32_t ring = SharedAddress(memory);
@@ -300,42 +305,39 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   const int tiles = x.tiles();
   const int stages = static_cast<int>((x.k + OpA::kDepth - 1) / OpA::kDepth);
 
-  int row, column, loaded = 0, load_tile = static_cast<int>(blockIdx.x);
-  x.Find(load_tile, row, column);
+  int tile = static_cast<int>(blockIdx.x), row, column;
+  x.Find(tile, row, column);
   LoaderA loader_a(a, x.m, x.k, std::int64_t{row} * Tile::kRows);
   LoaderB loader_b(b, x.n, x.k, std::int64_t{column} * Tile::kColumns);
-  const auto load = [&](std::uint32_t to) {
-    if (load_tile < tiles && loaded < stages) {
-      loader_a.Next(to);
-      loader_b.Next(to + Tile::kBytesA);
-      ++loaded;
-      if (kMmaManyTiles<D> && loaded == stages) {
-        loaded = 0;
-        load_tile += static_cast<int>(gridDim.x);
-        x.Find(load_tile, row, column);
-        loader_a = LoaderA(a, x.m, x.k, std::int64_t{row} * Tile::kRows);
-        loader_b = LoaderB(b, x.n, x.k, std::int64_t{column} * Tile::kColumns);
-      }
+  const auto load = [&](std::uint32_t to, int part, int parts) {
+    loader_a.Load(to, part, parts);
+    loader_b.Load(to + Tile::kBytesA, part, parts);
+    if (part == parts - 1) {
+      loader_a.NextStage();
+      loader_b.NextStage();
+      CopyCommit();
     }
-    CopyCommit();  // empty at the end, so that the count of groups stays
   };
+  const auto begin = [&] {
 #pragma unroll 1
-  for (int i = 0; i < Tile::kStages - 1; ++i) load(ring + i * Tile::kStageBytes);
+    for (int i = 0; i < Tile::kStages - 1; ++i) load(ring + i * Tile::kStageBytes, 0, 1);
+  };
+  begin();
 
   float d[kM][kN][4];
   std::uint32_t fragments_a[2][kM][4], fragments_b[2][kN / 2][4];
   const std::uint32_t first_a = FirstFragment<OpA>(warp_row, true);
   const std::uint32_t first_b = FirstFragment<OpB>(warp_column, false) + Tile::kBytesA;
-  CopyWait<Tile::kStages - 2>();
-  __syncthreads();
-  LoadFragments<OpA, true>(fragments_a[0], ring + first_a, 0);
-  LoadFragments<OpB, false>(fragments_b[0], ring + first_b, 0);
-  std::uint32_t here = ring, refill = ring + (Tile::kStages - 1) * Tile::kStageBytes;
   const auto advance = [&](std::uint32_t& place) {
     place += Tile::kStageBytes;
     if (place == ring + Tile::kStages * Tile::kStageBytes) place = ring;
   };
-  for (int tile = static_cast<int>(blockIdx.x); tile < tiles; tile += static_cast<int>(gridDim.x)) {
+  while (true) {
+    CopyWait<Tile::kStages - 2>();
+    __syncthreads();
+    LoadFragments<OpA, true>(fragments_a[0], ring + first_a, 0);
+    LoadFragments<OpB, false>(fragments_b[0], ring + first_b, 0);
+    std::uint32_t here = ring, refill = ring + (Tile::kStages - 1) * Tile::kStageBytes;
 #pragma unroll
     for (int i = 0; i < kM * kN * 4; ++i) d[i / (kN * 4)][i / 4 % kN][i % 4] = 0;
 #pragma unroll 1
@@ -349,9 +351,9 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
         }
         LoadFragments<OpA, true>(fragments_a[(step + 1) % 2], here + first_a, (step + 1) % kSteps);
         LoadFragments<OpB, false>(fragments_b[(step + 1) % 2], here + first_b, (step + 1) % kSteps);
-        if (step == 0) {
-          load(refill);
-          advance(refill);
+        if (step < kLoadSteps) {  // in shares, so that the tensor cores never wait for addresses
+          load(refill, step, kLoadSteps);
+          if (step == kLoadSteps - 1) advance(refill);
         }
 #pragma unroll
         for (int i = 0; i < kM; ++i) {
@@ -363,11 +365,20 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
         }
       }
     }
-    int tile_row, tile_column;
-    x.Find(tile, tile_row, tile_column);
-    StoreTile<D>(d, c, x, std::int64_t{tile_row} * Tile::kRows + warp_row,
-                 std::int64_t{tile_column} * Tile::kColumns + warp_column);
-    if constexpr (!kMmaManyTiles<D>) break;
+    const std::int64_t row0 = std::int64_t{row} * Tile::kRows + warp_row;
+    const std::int64_t column0 = std::int64_t{column} * Tile::kColumns + warp_column;
+    tile += static_cast<int>(gridDim.x);
+    const bool more = kMmaManyTiles<D> && tile < tiles;
+    if (more) {
+      CopyWait<0>();
+      __syncthreads();  // nobody reads the ring any more, or fills it with zeros
+      x.Find(tile, row, column);
+      loader_a = LoaderA(a, x.m, x.k, std::int64_t{row} * Tile::kRows);
+      loader_b = LoaderB(b, x.n, x.k, std::int64_t{column} * Tile::kColumns);
+      begin();
+    }
+    StoreTile<D>(d, c, x, row0, column0);
+    if (!more) break;
   }
   CopyWait<0>();
 #endif

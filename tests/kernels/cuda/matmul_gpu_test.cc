@@ -15,9 +15,8 @@ using testing::DeviceOperands;
 using testing::HostOperands;
 
 // Tiles cut at both borders and a depth that is no multiple of a stage; a depth below one stage and
-// of two; more tiles than multiprocessors.
-const char* const kSizes[] = {"m=520,n=328,k=200", "m=136,n=264,k=24", "m=264,n=136,k=128",
-                              "m=2600,n=2584,k=72"};
+// of two.
+const char* const kSizes[] = {"m=520,n=328,k=200", "m=136,n=264,k=24", "m=264,n=136,k=128"};
 
 class MatmulCandidates : public ::testing::TestWithParam<const Implementation*> {
  protected:
@@ -78,6 +77,13 @@ TEST_P(MatmulCandidates, AreRightInEveryLayout) {
       }
     }
   }
+}
+
+TEST_P(MatmulCandidates, AreRightWithSeveralTilesABlock) {
+  const Implementation& line = *GetParam();
+  if (line.dtype_missing != nullptr && line.dtype_missing(DType::kFp16)) GTEST_SKIP();
+  CheckAll(line, testing::MustMakeProblem("matmul", DType::kFp16, "m=2600,n=4104,k=72"));
+  CheckAll(line, testing::MustMakeProblem("matmul", DType::kFp16, "m=2600,n=4104,k=520"));
 }
 
 std::vector<const Implementation*> Tunable() {
