@@ -1,14 +1,15 @@
 // The kernel of cuda/wgmma matmul: what wgmma_matmul.cu chooses between. Device code for sm_90a;
 // other architectures compile it to nothing.
 //
-// A block is three warp groups and stays for many tiles of C. One thread of the first brings stages
-// (128 bytes of depth of A and B) into a ring of shared memory with TMA; the other two multiply,
-// each its half of the tile's rows, and hand finished tiles to TMA through slabs of shared memory
-// while the next tile's stages arrive. Two blocks of a cluster work on tiles one above the other
-// and share B: each loads half of it for both.
+// A block stays for many tiles of C. A thread of the last warp group brings stages (128 bytes of
+// depth of A and B) into a ring of shared memory with TMA; two warp groups multiply, each its half
+// of the tile's rows. A finished tile of 16-bit results waits packed in registers and goes to
+// memory through slabs of shared memory, by TMA, while the next tile's first stages are multiplied.
+// Two blocks of a cluster work on tiles one above the other and share B: each loads half of it for
+// both.
 //
-// The ideas are published: CUTLASS (warp specialisation, multicast), fast.cu (tile shape, order of
-// tiles), DeepGEMM (arrivals by warp).
+// The ideas are published: CUTLASS (warp specialisation, multicast), fast.cu (the tile's shape, TMA
+// stores behind the products), DeepGEMM (arrivals by warp). NOTES-matmul.md has what was tried.
 #pragma once
 
 #include <cuda_bf16.h>
