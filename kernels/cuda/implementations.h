@@ -23,6 +23,8 @@ Implementation CudaNaiveAttention();
 Implementation CudaLaunchesChain();
 Implementation CudaGraphChain();
 Implementation CudaFusedChain();
+Implementation CudaMmaMatmul();
+Implementation CudaWgmmaMatmul();
 
 // Hidden: the fixtures of the self-test.
 Implementation CudaSelftestA();

@@ -125,7 +125,7 @@ TEST_F(GpuTest, ALaunchReportsOnlyItsOwnError) {
     if (line.kernel != "sum") continue;
     HostOperands operands(problem);
     DeviceOperands device(operands);
-    auto instance = line.create(problem, device.pointers(), {1, stream_});
+    auto instance = line.create(problem, device.pointers(), {1, stream_, ""});
     ASSERT_TRUE(instance.ok());
     void* nothing = nullptr;
     ASSERT_NE(cudaMalloc(&nothing, std::size_t{1} << 60), cudaSuccess);
@@ -147,7 +147,7 @@ TEST_F(GpuTest, NoMemoryForTheWorkspaceIsOutOfMemoryWithTheNumber) {
   const Problem problem = testing::MustMakeProblem("matmul", DType::kFp16, "64");
   OperandPointers nowhere;
   nowhere.inputs = {nullptr, nullptr};
-  auto instance = CublasTable().front().create(problem, nowhere, {1, stream_});
+  auto instance = CublasTable().front().create(problem, nowhere, {1, stream_, ""});
   for (void* memory : hoard) cudaFree(memory);
   ASSERT_FALSE(instance.ok());
   EXPECT_EQ(instance.error().kind, ImplementationError::Kind::kOutOfMemory);
@@ -161,7 +161,7 @@ TEST_F(GpuTest, NaiveMatmulOf4096TakesLessThanASecond) {
     if (line.kernel != "matmul" || line.name != "cuda/naive") continue;
     HostOperands operands(problem);
     DeviceOperands device(operands);
-    auto instance = line.create(problem, device.pointers(), {1, stream_});
+    auto instance = line.create(problem, device.pointers(), {1, stream_, ""});
     ASSERT_TRUE(instance.ok());
     ASSERT_EQ((*instance)->Launch(stream_), 0);
     ASSERT_CUDA(cudaStreamSynchronize(stream_));

@@ -97,6 +97,23 @@ TEST(CudaTables, TheBestVariantStandsHighest) {
   }
 }
 
+TEST(CudaTables, WgmmaSaysWhatTmaCannotTake) {
+  const auto unsupported = [](DType dtype, const std::string& size) {
+    for (const Implementation& line : CudaTable()) {
+      if (line.name != "cuda/wgmma" || line.kernel != "matmul") continue;
+      return line.unsupported(MustMakeProblem("matmul", dtype, size)).value_or("");
+    }
+    return std::string("no such line");
+  };
+  EXPECT_EQ(unsupported(DType::kFp16, "m=1,n=8,k=8"), "");
+  EXPECT_THAT(unsupported(DType::kFp16, "m=8,n=17,k=8"), HasSubstr("n=17"));
+  EXPECT_THAT(unsupported(DType::kFp16, "m=8,n=8,k=17"), HasSubstr("multiple of 8"));
+  EXPECT_EQ(unsupported(DType::kBf16, "m=8,n=8,k=17,layout=tn"), "");
+  EXPECT_THAT(unsupported(DType::kBf16, "m=9,n=8,k=17,layout=tn"), HasSubstr("m=9"));
+  EXPECT_EQ(unsupported(DType::kTf32, "m=9,n=4,k=4,layout=nt"), "");
+  EXPECT_THAT(unsupported(DType::kTf32, "m=8,n=8,k=8,layout=nn"), HasSubstr("layout=nt"));
+}
+
 TEST(CudaTables, CublasRefusesAMathModeTheEnvironmentChanges) {
   const Implementation* cublas = Find(CublasTable(), "matmul");
   const Problem fp32 = MustMakeProblem("matmul", DType::kFp32, "64");

@@ -1,0 +1,104 @@
+// Every candidate of every matmul of ours, in all layouts, where tiles end and where a block makes
+// several of them. Skips itself where there is no GPU.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "kernels/cuda/table.h"
+#include "tests/kernels/cuda/device_operands.h"
+
+namespace kbench {
+namespace {
+
+using testing::DeviceOperands;
+using testing::HostOperands;
+
+// Tiles cut at both borders and a depth that is no multiple of a stage; a depth below one stage and
+// of two.
+const char* const kSizes[] = {"m=520,n=328,k=200", "m=136,n=264,k=24", "m=264,n=136,k=128"};
+
+class MatmulCandidates : public ::testing::TestWithParam<const Implementation*> {
+ protected:
+  void SetUp() override {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
+      std::cout << "SKIPPED: no GPU\n";
+      GTEST_SKIP();
+    }
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
+  }
+  void TearDown() override {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+
+  void CheckAll(const Implementation& line, const Problem& problem);
+
+  cudaStream_t stream_ = nullptr;
+};
+
+void MatmulCandidates::CheckAll(const Implementation& line, const Problem& problem) {
+  HostOperands operands(problem);
+  DeviceOperands device(operands);
+  for (const std::string& candidate : line.candidates(problem)) {
+    SCOPED_TRACE(candidate);
+    auto instance = line.create(problem, device.pointers(), {1, stream_, candidate});
+    if (!instance.ok()) {
+      EXPECT_EQ(instance.error().kind, ImplementationError::Kind::kUnsupported)
+          << instance.error().message;
+      continue;
+    }
+    std::vector<unsigned char> first;
+    for (int launch = 0; launch < 2; ++launch) {
+      operands.PoisonOutput();
+      device.Upload();
+      ASSERT_EQ((*instance)->Launch(stream_), 0);
+      ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+      device.Download();
+      if (launch == 0) first = operands.Output();
+    }
+    EXPECT_EQ(operands.Output(), first) << "two launches differ";
+    EXPECT_EQ(operands.Complaint(), "");
+  }
+}
+
+TEST_P(MatmulCandidates, AreRightInEveryLayout) {
+  const Implementation& line = *GetParam();
+  for (const DType dtype : line.dtypes) {
+    if (line.dtype_missing != nullptr && line.dtype_missing(dtype)) continue;
+    for (const std::string size : kSizes) {
+      for (const char* layout : {"nn", "nt", "tn", "tt"}) {
+        auto problem = MakeProblem("matmul", Info(dtype).name, size + ",layout=" + layout, "");
+        if (!problem.ok()) continue;  // a dtype that has not all layouts
+        if (line.unsupported != nullptr && line.unsupported(*problem)) continue;
+        SCOPED_TRACE(std::string(Info(dtype).name) + " " + problem->shape.Canonical());
+        CheckAll(line, *problem);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(MatmulCandidates, AreRightWithSeveralTilesABlock) {
+  const Implementation& line = *GetParam();
+  if (line.dtype_missing != nullptr && line.dtype_missing(DType::kFp16)) GTEST_SKIP();
+  CheckAll(line, testing::MustMakeProblem("matmul", DType::kFp16, "m=2600,n=4104,k=72"));
+  CheckAll(line, testing::MustMakeProblem("matmul", DType::kFp16, "m=2600,n=4104,k=520"));
+}
+
+std::vector<const Implementation*> Tunable() {
+  std::vector<const Implementation*> lines;
+  for (const Implementation& line : CudaTable()) {
+    if (line.kernel == "matmul" && line.candidates != nullptr) lines.push_back(&line);
+  }
+  return lines;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, MatmulCandidates, ::testing::ValuesIn(Tunable()),
+                         [](const auto& info) {
+                           const std::string& name = info.param->name;
+                           return name.substr(name.find('/') + 1);
+                         });
+
+}  // namespace
+}  // namespace kbench
