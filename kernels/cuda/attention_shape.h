@@ -1,0 +1,40 @@
+// The extents of an attention problem, as the flash attention kernels take them. Q and O are
+// [b, h, s, d], K and V [b, hkv, s, d]. A plain value type for host and device code.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/catalog/problem.h"
+
+namespace kbench::cuda {
+
+struct AttentionShape {
+  std::int64_t b, h, hkv, s, d;
+  bool causal;
+
+  static AttentionShape Of(const Problem& problem) {
+    const Shape& shape = problem.shape;
+    const std::int64_t kv = shape["hkv"] != 0 ? shape["hkv"] : shape["h"];
+    return {shape["b"], shape["h"], kv, shape["s"], shape["d"], shape.causal};
+  }
+
+  std::int64_t QueryHeads() const { return b * h; }
+  std::int64_t KeyHeads() const { return b * hkv; }
+  // Query tiles of `rows` rows, of all heads.
+  std::int64_t Tiles(std::int64_t rows) const { return QueryHeads() * ((s + rows - 1) / rows); }
+  // What scores are multiplied with so that exp2 gives the softmax: log2(e) / sqrt(d).
+  float ScoreScale() const {
+    return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(d)));
+  }
+};
+
+// Query heads share the key heads in groups of neighbours, within each sequence.
+__host__ __device__ inline std::int64_t KeyHeadOf(std::int64_t query_head, std::int64_t h,
+                                                  std::int64_t hkv) {
+  return query_head / h * hkv + query_head % h / (h / hkv);
+}
+
+}  // namespace kbench::cuda
