@@ -11,28 +11,32 @@
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/flash_mma_tile.cuh"
 #include "kernels/cuda/implementations.h"
+#include "kernels/cuda/mbarrier.cuh"
 
 namespace kbench {
 namespace cuda {
 namespace {
 
-constexpr int kKeys = 64;  // of a tile
+constexpr std::int64_t kMostKeys = 1 << 30;
 
-// kRowTiles: 16-row tiles of a warp.
-template <typename HalfType, int kHeadSize, int kWarpCount, int kRowTileCount>
+// kRowTiles: 16-row tiles of a warp. kKeys: of a tile.
+template <DType kDTypeOf, int kHeadSize, int kWarpCount, int kRowTileCount, int kKeyCount>
 struct Traits {
-  using Half = HalfType;
+  static constexpr DType kDType = kDTypeOf;
+  using Half = typename Element<kDType>::Storage;
   static constexpr int kHead = kHeadSize, kWarps = kWarpCount, kRowTiles = kRowTileCount;
+  static constexpr int kKeys = kKeyCount;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kWarpRows = 16 * kRowTiles;
   static constexpr int kRows = kWarps * kWarpRows;
-  static constexpr int kSteps = kHead / 16;     // of 16 columns of Q
+  static constexpr int kSteps = kHead / 16;      // of 16 columns of Q
   static constexpr int kScoreTiles = kKeys / 8;  // accumulators of eight columns
   static constexpr int kOutputTiles = kHead / 8;
   // Q stays in registers where there is room for it; its shared memory is then the second K and V.
   static constexpr bool kKeepQ = kRowTiles * kHead <= 128;
-  static constexpr int kTileBytes = kKeys * kHead * 2;
-  static constexpr int kQBytes = kRows * kHead * 2;
+  static constexpr int kRowBytes = kHead * 2;
+  static constexpr int kTileBytes = kKeys * kRowBytes;
+  static constexpr int kQBytes = kRows * kRowBytes;
   static constexpr int kAtK = kKeepQ ? 0 : kQBytes;
   static constexpr int kSharedBytes = kAtK + 3 * kTileBytes;  // K twice, V once
   static_assert(!kKeepQ || kQBytes <= 2 * kTileBytes);
@@ -40,9 +44,11 @@ struct Traits {
 };
 
 struct Arguments {
-  const void *q, *k, *v;
-  void* o;
-  std::int64_t h, hkv, s, row_tiles;
+  const unsigned char *q, *k;
+  std::ptrdiff_t k_to_v;  // bytes
+  unsigned char* o;
+  std::int64_t h, hkv, row_tiles;
+  int s;
   bool causal;
   float scale;
 };
@@ -60,8 +66,7 @@ template <typename T>
 using Scores = float[T::kRowTiles][T::kScoreTiles][4];
 
 template <typename T>
-__device__ __forceinline__ void MultiplyQK(const WarpRows<T>& rows,
-                                           SwizzledTile<T::kHead> q_tile,
+__device__ __forceinline__ void MultiplyQK(const WarpRows<T>& rows, SwizzledTile<T::kHead> q_tile,
                                            SwizzledTile<T::kHead> k_tile, int warp_row,
                                            Scores<T>& scores) {
 #pragma unroll
@@ -82,8 +87,8 @@ __device__ __forceinline__ void MultiplyQK(const WarpRows<T>& rows,
       k_tile.LoadTransposedB(8 * n, step, k);
 #pragma unroll
       for (int m = 0; m < T::kRowTiles; ++m) {
-        MultiplyAdd<typename T::Half>(scores[m][n], q[m], k[0], k[1]);
-        MultiplyAdd<typename T::Half>(scores[m][n + 1], q[m], k[2], k[3]);
+        MultiplyAdd<T::kDType>(scores[m][n], q[m], k[0], k[1]);
+        MultiplyAdd<T::kDType>(scores[m][n + 1], q[m], k[2], k[3]);
       }
     }
   }
@@ -91,17 +96,15 @@ __device__ __forceinline__ void MultiplyQK(const WarpRows<T>& rows,
 
 // -infinity where row `row` + ... must not see key `key` + ...
 template <typename T>
-__device__ __forceinline__ void Mask(Scores<T>& scores, std::int64_t row, std::int64_t key,
-                                     const Arguments& x) {
+__device__ __forceinline__ void Mask(Scores<T>& scores, int row, int key, const Arguments& x) {
   const int lane = threadIdx.x % 32;
+  // Keys of this tile that exist, and that row `row` sees; at most T::kKeys matter.
+  const int present = x.s - key, below = x.causal ? row + 1 - key : T::kKeys;
 #pragma unroll
   for (int m = 0; m < T::kRowTiles; ++m) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const std::int64_t my_row = row + 16 * m + 8 * half + lane / 4;
-      const std::int64_t limit = x.causal && my_row + 1 < x.s ? my_row + 1 : x.s;
-      const std::int64_t left = limit - key;
-      const int visible = left < kKeys ? static_cast<int>(left) : kKeys;
+      const int visible = min(present, below + 16 * m + 8 * half + lane / 4);
 #pragma unroll
       for (int n = 0; n < T::kScoreTiles; ++n) {
 #pragma unroll
@@ -154,7 +157,7 @@ __device__ __forceinline__ void MultiplyPV(WarpRows<T>& rows, const Scores<T>& p
                                            SwizzledTile<T::kHead> v_tile) {
   using Half = typename T::Half;
 #pragma unroll
-  for (int step = 0; step < kKeys / 16; ++step) {
+  for (int step = 0; step < T::kKeys / 16; ++step) {
     std::uint32_t a[T::kRowTiles][4];
 #pragma unroll
     for (int m = 0; m < T::kRowTiles; ++m) {
@@ -170,8 +173,8 @@ __device__ __forceinline__ void MultiplyPV(WarpRows<T>& rows, const Scores<T>& p
       v_tile.LoadB(16 * step, n / 2, v);
 #pragma unroll
       for (int m = 0; m < T::kRowTiles; ++m) {
-        MultiplyAdd<Half>(rows.output[m][n], a[m], v[0], v[1]);
-        MultiplyAdd<Half>(rows.output[m][n + 1], a[m], v[2], v[3]);
+        MultiplyAdd<T::kDType>(rows.output[m][n], a[m], v[0], v[1]);
+        MultiplyAdd<T::kDType>(rows.output[m][n + 1], a[m], v[2], v[3]);
       }
     }
   }
@@ -180,8 +183,7 @@ __device__ __forceinline__ void MultiplyPV(WarpRows<T>& rows, const Scores<T>& p
 // Normalises the warp's rows and writes them, through its own rows of `tile`, in whole chunks.
 template <typename T>
 __device__ __forceinline__ void StoreOutput(WarpRows<T>& rows, SwizzledTile<T::kHead> tile,
-                                            int warp_row, void* o, std::int64_t first,
-                                            std::int64_t s) {
+                                            int warp_row, unsigned char* o, int present) {
   const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int m = 0; m < T::kRowTiles; ++m) {
@@ -201,7 +203,6 @@ __device__ __forceinline__ void StoreOutput(WarpRows<T>& rows, SwizzledTile<T::k
   }
   __syncwarp();
   constexpr int kChunks = T::kHead / 8;
-  auto* bytes = static_cast<unsigned char*>(o);
 #pragma unroll
   for (int i = lane; i < T::kWarpRows * kChunks; i += 32) {
     const int row = i / kChunks, chunk = i % kChunks;
@@ -210,21 +211,20 @@ __device__ __forceinline__ void StoreOutput(WarpRows<T>& rows, SwizzledTile<T::k
                  : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
                  : "r"(tile.At(warp_row + row, chunk))
                  : "memory");
-    if (first + row < s) {
-      *reinterpret_cast<uint4*>(bytes + (first + row) * T::kHead * 2 + chunk * 16) = value;
-    }
+    if (row < present) *reinterpret_cast<uint4*>(o + row * T::kHead * 2 + chunk * 16) = value;
   }
 }
 
 // Brings Q into registers or leaves it in shared memory, and starts the first K.
 template <typename T>
 __device__ __forceinline__ void LoadQ(WarpRows<T>& rows, SwizzledTile<T::kHead> q_tile,
-                                      SwizzledTile<T::kHead> k_tile, int warp_row, const void* q,
-                                      const void* k, std::int64_t row0, std::int64_t s) {
-  q_tile.template Load<T::kRows, T::kThreads>(q, row0, s);
+                                      SwizzledTile<T::kHead> k_tile, int warp_row,
+                                      const unsigned char* q, int q_present, const unsigned char* k,
+                                      int k_present) {
+  q_tile.template Load<T::kRows, T::kThreads>(q, q_present);
   if constexpr (T::kKeepQ) {
-    CopyAsyncCommit();
-    CopyAsyncWait<0>();
+    CopyCommit();
+    CopyWait<0>();
     __syncthreads();
 #pragma unroll
     for (int m = 0; m < T::kRowTiles; ++m) {
@@ -235,30 +235,12 @@ __device__ __forceinline__ void LoadQ(WarpRows<T>& rows, SwizzledTile<T::kHead> 
     }
     __syncthreads();  // K and V are to lie there
   }
-  k_tile.template Load<kKeys, T::kThreads>(k, 0, s);
-  CopyAsyncCommit();
+  k_tile.template Load<T::kKeys, T::kThreads>(k, k_present);
+  CopyCommit();
 }
 
 template <typename T>
-__global__ void __launch_bounds__(T::kThreads, T::kBlocks) FlashMmaKernel(Arguments x) {
-  extern __shared__ __align__(128) unsigned char shared[];
-  const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-  const SwizzledTile<T::kHead> q_tile{base}, v_tile{base + T::kAtK + 2 * T::kTileBytes};
-  // The longest tiles of a causal problem come first; neighbouring blocks share their keys.
-  const std::int64_t heads = gridDim.x / x.row_tiles;
-  const std::int64_t head = x.causal ? blockIdx.x % heads : blockIdx.x / x.row_tiles;
-  const std::int64_t row_tile =
-      x.causal ? x.row_tiles - 1 - blockIdx.x / heads : blockIdx.x % x.row_tiles;
-  const std::int64_t head_bytes = x.s * T::kHead * 2;
-  const auto* q = static_cast<const unsigned char*>(x.q) + head * head_bytes;
-  const std::int64_t key_head = KeyHeadOf(head, x.h, x.hkv);
-  const auto* k = static_cast<const unsigned char*>(x.k) + key_head * head_bytes;
-  const auto* v = static_cast<const unsigned char*>(x.v) + key_head * head_bytes;
-  const std::int64_t row0 = row_tile * T::kRows;
-  const int warp_row = static_cast<int>(threadIdx.x / 32) * T::kWarpRows;
-  const std::int64_t keys = x.causal && row0 + T::kRows < x.s ? row0 + T::kRows : x.s;
-
-  WarpRows<T> rows;
+__device__ __forceinline__ void Clear(WarpRows<T>& rows) {
 #pragma unroll
   for (int m = 0; m < T::kRowTiles; ++m) {
 #pragma unroll
@@ -271,41 +253,73 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks) FlashMmaKernel(Argume
       }
     }
   }
-  LoadQ<T>(rows, q_tile, {base + T::kAtK}, warp_row, q, k, row0, x.s);
-  int stage = 0;
-  for (std::int64_t key = 0; key < keys; key += kKeys, stage ^= 1) {
+}
+
+template <typename T>
+__global__ void __launch_bounds__(T::kThreads, T::kBlocks) FlashMmaKernel(Arguments x) {
+  extern __shared__ __align__(128) unsigned char shared[];
+  const auto base = SharedAddress(shared);
+  const SwizzledTile<T::kHead> q_tile{base}, v_tile{base + T::kAtK + 2 * T::kTileBytes};
+  // The longest tiles of a causal problem come first; neighbouring blocks share their keys.
+  const std::int64_t heads = gridDim.x / x.row_tiles;
+  const std::int64_t head = x.causal ? blockIdx.x % heads : blockIdx.x / x.row_tiles;
+  const int row0 = T::kRows * static_cast<int>(x.causal ? x.row_tiles - 1 - blockIdx.x / heads
+                                                        : blockIdx.x % x.row_tiles);
+  const std::int64_t head_bytes = std::int64_t{x.s} * T::kRowBytes;
+  const std::int64_t key_bytes = KeyHeadOf(head, x.h, x.hkv) * head_bytes;
+  const unsigned char* k = x.k + key_bytes;
+  const int warp_row = static_cast<int>(threadIdx.x / 32) * T::kWarpRows;
+  const int keys = x.causal && row0 + T::kRows < x.s ? row0 + T::kRows : x.s;
+
+  WarpRows<T> rows;
+  Clear<T>(rows);
+  LoadQ<T>(rows, q_tile, {base + T::kAtK}, warp_row,
+           x.q + head * head_bytes + std::int64_t{row0} * T::kRowBytes, x.s - row0, k, x.s);
+  for (int key = 0; key < keys; key += T::kKeys) {
+    const unsigned stage = key / T::kKeys % 2;
     const SwizzledTile<T::kHead> k_tile{base + T::kAtK + stage * T::kTileBytes};
-    const SwizzledTile<T::kHead> next_k{base + T::kAtK + (stage ^ 1) * T::kTileBytes};
+    const SwizzledTile<T::kHead> next_k{base + T::kAtK + (1 - stage) * T::kTileBytes};
     __syncthreads();  // everybody is done with V
-    v_tile.template Load<kKeys, T::kThreads>(v, key, x.s);
-    CopyAsyncCommit();
-    CopyAsyncWait<1>();
+    v_tile.template Load<T::kKeys, T::kThreads>(k + x.k_to_v, x.s - key);
+    k += T::kTileBytes;
+    CopyCommit();
+    CopyWait<1>();
     __syncthreads();  // K is here
     Scores<T> scores = {};
     MultiplyQK<T>(rows, q_tile, k_tile, warp_row, scores);
-    if (key + kKeys < keys) next_k.template Load<kKeys, T::kThreads>(k, key + kKeys, x.s);
-    CopyAsyncCommit();
-    const std::int64_t first_row = row0 + warp_row;
-    if (key + kKeys > x.s || (x.causal && key + kKeys > first_row + 1)) {
+    if (key + T::kKeys < keys) {
+      next_k.template Load<T::kKeys, T::kThreads>(k, x.s - key - T::kKeys);
+    }
+    CopyCommit();
+    const int first_row = row0 + warp_row;
+    if (key + T::kKeys > x.s || (x.causal && key + T::kKeys > first_row + 1)) {
       Mask<T>(scores, first_row, key, x);
     }
     Softmax<T>(rows, scores, x.scale);
-    CopyAsyncWait<1>();
+    CopyWait<1>();
     __syncthreads();  // V is here
     MultiplyPV<T>(rows, scores, v_tile);
   }
-  CopyAsyncWait<0>();
+  CopyWait<0>();
   __syncthreads();
+  const int first_row = row0 + warp_row;
   StoreOutput<T>(rows, q_tile, warp_row,
-                 static_cast<unsigned char*>(x.o) + head * head_bytes, row0 + warp_row, x.s);
+                 x.o + head * head_bytes + std::int64_t{first_row} * T::kRowBytes, x.s - first_row);
 }
 
 template <typename T>
 CreateResult CreateTile(const AttentionShape& shape, const OperandPointers& operands) {
-  const Arguments arguments{operands.inputs[0], operands.inputs[1], operands.inputs[2],
-                            operands.output,    shape.h,            shape.hkv,
-                            shape.s,            (shape.s + T::kRows - 1) / T::kRows,
-                            shape.causal,       shape.ScoreScale()};
+  const auto input = [&](int i) { return static_cast<const unsigned char*>(operands.inputs[i]); };
+  const Arguments arguments{.q = input(0),
+                            .k = input(1),
+                            .k_to_v = input(2) - input(1),
+                            .o = static_cast<unsigned char*>(operands.output),
+                            .h = shape.h,
+                            .hkv = shape.hkv,
+                            .row_tiles = shape.Tiles(T::kRows) / shape.QueryHeads(),
+                            .s = static_cast<int>(shape.s),
+                            .causal = shape.causal,
+                            .scale = shape.ScoreScale()};
   const Geometry geometry{GridOf(shape.Tiles(T::kRows)), dim3(T::kThreads),
                           static_cast<std::size_t>(T::kSharedBytes)};
   return CreateSingleKernel(FlashMmaKernel<T>, geometry, [=](cudaStream_t stream) {
@@ -313,20 +327,19 @@ CreateResult CreateTile(const AttentionShape& shape, const OperandPointers& oper
   });
 }
 
-struct Tile {
-  const char* name;
-  int warps, row_tiles;
-};
-constexpr Tile kTiles[] = {{"128x64,warps=4", 4, 2}, {"64x64,warps=4", 4, 1},
-                           {"128x64,warps=8", 8, 1}};
+// Candidates for a head of 64 and of 128: a warp with 32 rows reads K and V half as often, but has
+// registers for fewer keys.
+constexpr const char* kNames[2][3] = {{"128x64,warps=4", "64x64,warps=4", "128x64,warps=8"},
+                                      {"128x32,warps=4", "64x64,warps=4", "128x64,warps=8"}};
 
-template <typename Half, int kHead>
+template <DType D, int kHead>
 CreateResult CreateHead(const Problem& problem, const OperandPointers& operands,
                         const std::string& candidate) {
   const AttentionShape shape = AttentionShape::Of(problem);
-  if (candidate == kTiles[1].name) return CreateTile<Traits<Half, kHead, 4, 1>>(shape, operands);
-  if (candidate == kTiles[2].name) return CreateTile<Traits<Half, kHead, 8, 1>>(shape, operands);
-  return CreateTile<Traits<Half, kHead, 4, 2>>(shape, operands);
+  const auto& names = kNames[kHead / 128];
+  if (candidate == names[1]) return CreateTile<Traits<D, kHead, 4, 1, 64>>(shape, operands);
+  if (candidate == names[2]) return CreateTile<Traits<D, kHead, 8, 1, 64>>(shape, operands);
+  return CreateTile<Traits<D, kHead, 4, 2, 4096 / kHead>>(shape, operands);
 }
 
 using Compiled = DTypes<DType::kFp16, DType::kBf16>;
@@ -334,22 +347,24 @@ using Compiled = DTypes<DType::kFp16, DType::kBf16>;
 CreateResult Create(const Problem& problem, const OperandPointers& operands,
                     const DeviceContext& context) {
   return Compiled::Create(problem.dtype, [&](auto dtype) {
-    using Half = typename Element<decltype(dtype)::value>::Storage;
-    if (problem.shape["d"] == 64) return CreateHead<Half, 64>(problem, operands, context.candidate);
-    return CreateHead<Half, 128>(problem, operands, context.candidate);
+    constexpr DType kDType = decltype(dtype)::value;
+    const auto create = problem.shape["d"] == 64 ? CreateHead<kDType, 64> : CreateHead<kDType, 128>;
+    return create(problem, operands, context.candidate);
   });
 }
 
-std::vector<std::string> Candidates(const Problem& /*problem*/) {
-  std::vector<std::string> names;
-  for (const Tile& tile : kTiles) names.push_back(tile.name);
-  return names;
+std::vector<std::string> Candidates(const Problem& problem) {
+  const auto& names = kNames[problem.shape["d"] / 128];
+  return {std::begin(names), std::end(names)};
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {
   const AttentionShape shape = AttentionShape::Of(problem);
   if (shape.d != 64 && shape.d != 128) {
     return "d=" + std::to_string(shape.d) + " is not compiled: 64 and 128 are";
+  }
+  if (shape.s > kMostKeys) {
+    return "s=" + std::to_string(shape.s) + " is too long: at most " + std::to_string(kMostKeys);
   }
   if (shape.Tiles(64) <= INT_MAX) return std::nullopt;
   return "b*h*s needs " + std::to_string(shape.Tiles(64)) + " blocks: at most " +

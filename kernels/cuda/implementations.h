@@ -11,6 +11,7 @@ Implementation CudaNaiveSum();
 Implementation CudaNaiveSoftmax();
 Implementation CudaNaiveMatmul();
 Implementation CudaNaiveAttention();
+Implementation CudaFlashMmaAttention();
 
 // Hidden: the fixtures of the self-test.
 Implementation CudaSelftestA();

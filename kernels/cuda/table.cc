@@ -6,9 +6,9 @@ namespace kbench {
 
 const std::vector<Implementation>& CudaTable() {
   static const std::vector<Implementation> table = {
-      CudaNaiveNull(),    CudaNaiveCopy(),   CudaNaiveSum(),
-      CudaNaiveSoftmax(), CudaNaiveMatmul(), CudaNaiveAttention(),
-      CudaSelftestA(),    CudaSelftestB(),   CudaSelftestSlower(),
+      CudaNaiveNull(),   CudaNaiveCopy(),      CudaNaiveSum(),          CudaNaiveSoftmax(),
+      CudaNaiveMatmul(), CudaNaiveAttention(), CudaFlashMmaAttention(), CudaSelftestA(),
+      CudaSelftestB(),   CudaSelftestSlower(),
   };
   return table;
 }

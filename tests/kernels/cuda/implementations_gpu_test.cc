@@ -56,7 +56,7 @@ void GpuTest::CheckProblem(const Implementation& implementation, const Problem& 
   }
   HostOperands operands(problem);
   DeviceOperands device(operands);
-  auto instance = implementation.create(problem, device.pointers(), {1, stream_});
+  auto instance = implementation.create(problem, device.pointers(), {1, stream_, ""});
   ASSERT_TRUE(instance.ok()) << instance.error().message;
   const int error = (*instance)->Launch(stream_);
   ASSERT_EQ(error, 0) << (*instance)->ErrorText(error);
@@ -90,6 +90,7 @@ TEST_P(CudaImplementation, IsRightOnSmallAndOddProblems) {
   const auto& [implementation, dtype] = GetParam();
   for (const Problem& problem : testing::SmallProblems(implementation->kernel, dtype)) {
     SCOPED_TRACE(problem.shape.Canonical());
+    if (implementation->unsupported != nullptr && implementation->unsupported(problem)) continue;
     CheckProblem(*implementation, problem);
     if (HasFatalFailure()) return;
   }
@@ -108,7 +109,7 @@ TEST_F(GpuTest, ALaunchReportsOnlyItsOwnError) {
     if (line.kernel != "sum") continue;
     HostOperands operands(problem);
     DeviceOperands device(operands);
-    auto instance = line.create(problem, device.pointers(), {1, stream_});
+    auto instance = line.create(problem, device.pointers(), {1, stream_, ""});
     ASSERT_TRUE(instance.ok());
     void* nothing = nullptr;
     ASSERT_NE(cudaMalloc(&nothing, std::size_t{1} << 60), cudaSuccess);
@@ -130,7 +131,7 @@ TEST_F(GpuTest, NoMemoryForTheWorkspaceIsOutOfMemoryWithTheNumber) {
   const Problem problem = testing::MustMakeProblem("matmul", DType::kFp16, "64");
   OperandPointers nowhere;
   nowhere.inputs = {nullptr, nullptr};
-  auto instance = CublasTable().front().create(problem, nowhere, {1, stream_});
+  auto instance = CublasTable().front().create(problem, nowhere, {1, stream_, ""});
   for (void* memory : hoard) cudaFree(memory);
   ASSERT_FALSE(instance.ok());
   EXPECT_EQ(instance.error().kind, ImplementationError::Kind::kOutOfMemory);
@@ -144,7 +145,7 @@ TEST_F(GpuTest, NaiveMatmulOf4096TakesLessThanASecond) {
     if (line.kernel != "matmul") continue;
     HostOperands operands(problem);
     DeviceOperands device(operands);
-    auto instance = line.create(problem, device.pointers(), {1, stream_});
+    auto instance = line.create(problem, device.pointers(), {1, stream_, ""});
     ASSERT_TRUE(instance.ok());
     ASSERT_EQ((*instance)->Launch(stream_), 0);
     ASSERT_CUDA(cudaStreamSynchronize(stream_));
