@@ -32,8 +32,8 @@ struct AttentionShape {
 };
 
 // Query heads share the key heads in groups of neighbours, within each sequence.
-__host__ __device__ inline std::int64_t KeyHeadOf(std::int64_t query_head, std::int64_t h,
-                                                  std::int64_t hkv) {
+template <typename Integer>
+__host__ __device__ inline Integer KeyHeadOf(Integer query_head, Integer h, Integer hkv) {
   return query_head / h * hkv + query_head % h / (h / hkv);
 }
 

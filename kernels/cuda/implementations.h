@@ -12,6 +12,7 @@ Implementation CudaNaiveSoftmax();
 Implementation CudaNaiveMatmul();
 Implementation CudaNaiveAttention();
 Implementation CudaFlashMmaAttention();
+Implementation CudaFlashWgmmaAttention();
 
 // Hidden: the fixtures of the self-test.
 Implementation CudaSelftestA();

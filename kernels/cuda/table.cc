@@ -7,8 +7,8 @@ namespace kbench {
 const std::vector<Implementation>& CudaTable() {
   static const std::vector<Implementation> table = {
       CudaNaiveNull(),   CudaNaiveCopy(),      CudaNaiveSum(),          CudaNaiveSoftmax(),
-      CudaNaiveMatmul(), CudaNaiveAttention(), CudaFlashMmaAttention(), CudaSelftestA(),
-      CudaSelftestB(),   CudaSelftestSlower(),
+      CudaNaiveMatmul(), CudaNaiveAttention(), CudaFlashMmaAttention(), CudaFlashWgmmaAttention(),
+      CudaSelftestA(),   CudaSelftestB(),      CudaSelftestSlower(),
   };
   return table;
 }

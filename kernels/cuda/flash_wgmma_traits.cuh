@@ -1,0 +1,55 @@
+// The sizes of one instance of cuda/flash-wgmma: tiles, buffers, barriers, registers. For host and
+// device code of that file.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/flash_wgmma_rows.cuh"
+
+namespace kbench::cuda {
+
+// A ring of buffers: which one, and how many times the ring went round (its last bit).
+template <int kCount>
+struct Ring {
+  unsigned at = 0, phase = 0;
+  __device__ __forceinline__ void Next() {
+    if (++at == kCount) {
+      at = 0;
+      phase ^= 1;
+    }
+  }
+};
+
+// kGroups consumer warp groups; tiles of kKeys keys in kStages buffers for K and as many for V; Q
+// in kQStages.
+template <DType kDTypeOf, int kHeadSize, int kGroupCount, int kKeyCount, int kStageCount,
+          int kQStageCount>
+struct FlashWgmma {
+  static constexpr DType kDType = kDTypeOf;
+  using Half = typename Element<kDType>::Storage;
+  static constexpr int kHead = kHeadSize, kGroups = kGroupCount, kKeys = kKeyCount;
+  static constexpr int kStages = kStageCount, kQStages = kQStageCount;
+  static constexpr int kRows = kGroups * kGroupRows;
+  static constexpr int kPanels = kHead / 64;
+  static constexpr int kThreads = 128 * (kGroups + 1);
+  static constexpr unsigned kQBytes = kRows * kHead * 2, kKeyBytes = kKeys * kHead * 2;
+  // setmaxnreg: together at most the register file.
+  static constexpr int kProducerRegisters = 32;
+  static constexpr int kConsumerRegisters = kGroups == 2 ? 240 : 160;
+
+  struct Barriers {
+    std::uint64_t q_full[kQStages], q_empty[kQStages], o_full[kQStages][kGroups];
+    std::uint64_t k_full[kStages], k_empty[kStages], v_full[kStages], v_empty[kStages];
+  };
+  static constexpr unsigned kAtK = kQStages * kQBytes;
+  static constexpr unsigned kAtV = kAtK + kStages * kKeyBytes;
+  static constexpr unsigned kAtBarriers = kAtV + kStages * kKeyBytes;
+  static constexpr unsigned kAlignment = 1024;  // of swizzled tiles; the base may lack it
+  static constexpr unsigned kSharedBytes = kAtBarriers + sizeof(Barriers) + kAlignment;
+  static_assert(kSharedBytes <= 232448);
+  using QRing = Ring<kQStages>;
+  using KeyRing = Ring<kStages>;
+};
+
+}  // namespace kbench::cuda
