@@ -4,8 +4,11 @@
 
 #include <cuda_runtime.h>
 
+#include <climits>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "kernels/catalog/problem.h"
 
@@ -25,6 +28,16 @@ struct AttentionShape {
   std::int64_t KeyHeads() const { return b * hkv; }
   // Query tiles of `rows` rows, of all heads.
   std::int64_t Tiles(std::int64_t rows) const { return QueryHeads() * ((s + rows - 1) / rows); }
+  // Why a kernel that counts positions and tiles of `rows` rows in ints cannot take it, or nothing.
+  std::optional<std::string> TooLong(std::int64_t rows) const {
+    constexpr std::int64_t kMostPositions = 1 << 30, kMostTiles = INT_MAX / 2;
+    const auto text = [](const char* what, std::int64_t is, std::int64_t most) {
+      return what + std::to_string(is) + " is too many: at most " + std::to_string(most);
+    };
+    if (s > kMostPositions) return text("s=", s, kMostPositions);
+    if (Tiles(rows) > kMostTiles) return text("tiles of query rows: ", Tiles(rows), kMostTiles);
+    return std::nullopt;
+  }
   // What scores are multiplied with so that exp2 gives the softmax: log2(e) / sqrt(d).
   float ScoreScale() const {
     return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(d)));

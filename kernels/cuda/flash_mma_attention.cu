@@ -3,7 +3,6 @@
 // cp.async brings one step ahead, and keeps scores, running maximum, running sum and output in
 // registers: the accumulator of Q K^T is, packed to halves, the operand A of P V. Key tiles beyond
 // the diagonal are skipped, only tiles across a border are masked.
-#include <climits>
 
 #include "kernels/cuda/attention_math.cuh"
 #include "kernels/cuda/attention_shape.h"
@@ -17,15 +16,13 @@ namespace kbench {
 namespace cuda {
 namespace {
 
-constexpr std::int64_t kMostKeys = 1 << 30;
-
-// kRowTiles: 16-row tiles of a warp. kKeys: of a tile.
-template <DType kDTypeOf, int kHeadSize, int kWarpCount, int kRowTileCount, int kKeyCount>
+// kRowTiles: 16-row tiles of a warp.
+template <DType kDTypeOf, int kHeadSize, int kWarpCount, int kRowTileCount>
 struct Traits {
   static constexpr DType kDType = kDTypeOf;
   using Half = typename Element<kDType>::Storage;
   static constexpr int kHead = kHeadSize, kWarps = kWarpCount, kRowTiles = kRowTileCount;
-  static constexpr int kKeys = kKeyCount;
+  static constexpr int kKeys = 64;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kWarpRows = 16 * kRowTiles;
   static constexpr int kRows = kWarps * kWarpRows;
@@ -40,7 +37,7 @@ struct Traits {
   static constexpr int kAtK = kKeepQ ? 0 : kQBytes;
   static constexpr int kSharedBytes = kAtK + 3 * kTileBytes;  // K twice, V once
   static_assert(!kKeepQ || kQBytes <= 2 * kTileBytes);
-  static constexpr int kBlocks = kRowTiles == 1 ? 12 / kWarps : 2;  // a multiprocessor, at least
+  static constexpr int kBlocks = kWarps == 8 ? 1 : kRowTiles == 2 ? 2 : 3;  // a multiprocessor
 };
 
 struct Arguments {
@@ -327,19 +324,21 @@ CreateResult CreateTile(const AttentionShape& shape, const OperandPointers& oper
   });
 }
 
-// Candidates for a head of 64 and of 128: a warp with 32 rows reads K and V half as often, but has
-// registers for fewer keys.
-constexpr const char* kNames[2][3] = {{"128x64,warps=4", "64x64,warps=4", "128x64,warps=8"},
-                                      {"128x32,warps=4", "64x64,warps=4", "128x64,warps=8"}};
+// Candidates: rows x keys of a tile. More rows read K and V less often, fewer fit small problems.
+// For a head of 64 a warp has registers for 32 rows, for one of 128 only for 16.
+constexpr const char *k64x64 = "64x64", *k128x64 = "128x64";
 
-template <DType D, int kHead>
-CreateResult CreateHead(const Problem& problem, const OperandPointers& operands,
-                        const std::string& candidate) {
+template <DType D>
+CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
+                      const std::string& candidate) {
   const AttentionShape shape = AttentionShape::Of(problem);
-  const auto& names = kNames[kHead / 128];
-  if (candidate == names[1]) return CreateTile<Traits<D, kHead, 4, 1, 64>>(shape, operands);
-  if (candidate == names[2]) return CreateTile<Traits<D, kHead, 8, 1, 64>>(shape, operands);
-  return CreateTile<Traits<D, kHead, 4, 2, 4096 / kHead>>(shape, operands);
+  const bool small = candidate == k64x64;
+  if (shape.d == 64) {
+    return small ? CreateTile<Traits<D, 64, 4, 1>>(shape, operands)
+                 : CreateTile<Traits<D, 64, 4, 2>>(shape, operands);
+  }
+  return small ? CreateTile<Traits<D, 128, 4, 1>>(shape, operands)
+               : CreateTile<Traits<D, 128, 8, 1>>(shape, operands);
 }
 
 using Compiled = DTypes<DType::kFp16, DType::kBf16>;
@@ -347,15 +346,15 @@ using Compiled = DTypes<DType::kFp16, DType::kBf16>;
 CreateResult Create(const Problem& problem, const OperandPointers& operands,
                     const DeviceContext& context) {
   return Compiled::Create(problem.dtype, [&](auto dtype) {
-    constexpr DType kDType = decltype(dtype)::value;
-    const auto create = problem.shape["d"] == 64 ? CreateHead<kDType, 64> : CreateHead<kDType, 128>;
-    return create(problem, operands, context.candidate);
+    return CreateAs<decltype(dtype)::value>(problem, operands, context.candidate);
   });
 }
 
+// Small tiles first where large ones would leave multiprocessors idle.
 std::vector<std::string> Candidates(const Problem& problem) {
-  const auto& names = kNames[problem.shape["d"] / 128];
-  return {std::begin(names), std::end(names)};
+  const bool few = AttentionShape::Of(problem).Tiles(128) < 2 * CurrentDevice().multiprocessors;
+  if (few) return {k64x64, k128x64};
+  return {k128x64, k64x64};
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {
@@ -363,12 +362,7 @@ std::optional<std::string> Unsupported(const Problem& problem) {
   if (shape.d != 64 && shape.d != 128) {
     return "d=" + std::to_string(shape.d) + " is not compiled: 64 and 128 are";
   }
-  if (shape.s > kMostKeys) {
-    return "s=" + std::to_string(shape.s) + " is too long: at most " + std::to_string(kMostKeys);
-  }
-  if (shape.Tiles(64) <= INT_MAX) return std::nullopt;
-  return "b*h*s needs " + std::to_string(shape.Tiles(64)) + " blocks: at most " +
-         std::to_string(INT_MAX);
+  return shape.TooLong(64);
 }
 
 }  // namespace

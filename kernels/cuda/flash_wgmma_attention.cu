@@ -4,7 +4,6 @@
 // the scores of the next keys and the product of the last probabilities with V together, and
 // computes a softmax under them. A token passes between the groups: while one has the tensor cores,
 // the others compute their softmax. Probabilities and output stay in registers.
-#include <climits>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -22,8 +21,6 @@
 namespace kbench {
 namespace cuda {
 namespace {
-
-constexpr std::int64_t kMostKeys = 1 << 30;
 
 struct Arguments {
   CUtensorMap q, k, v, o;
@@ -378,12 +375,7 @@ std::optional<std::string> Unsupported(const Problem& problem) {
   if (shape.d != 64 && shape.d != 128) {
     return "d=" + std::to_string(shape.d) + " is not compiled: 64 and 128 are";
   }
-  if (shape.s > kMostKeys) {
-    return "s=" + std::to_string(shape.s) + " is too long: at most " + std::to_string(kMostKeys);
-  }
-  if (shape.Tiles(128) <= INT_MAX / 2) return std::nullopt;
-  return "b*h*s makes " + std::to_string(shape.Tiles(128)) + " tiles: at most " +
-         std::to_string(INT_MAX / 2);
+  return shape.TooLong(128);
 }
 
 }  // namespace

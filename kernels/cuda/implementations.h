@@ -11,6 +11,7 @@ Implementation CudaNaiveSum();
 Implementation CudaNaiveSoftmax();
 Implementation CudaNaiveMatmul();
 Implementation CudaNaiveAttention();
+Implementation CudaFlashFp32Attention();
 Implementation CudaFlashMmaAttention();
 Implementation CudaFlashWgmmaAttention();
 

@@ -6,9 +6,10 @@ namespace kbench {
 
 const std::vector<Implementation>& CudaTable() {
   static const std::vector<Implementation> table = {
-      CudaNaiveNull(),   CudaNaiveCopy(),      CudaNaiveSum(),          CudaNaiveSoftmax(),
-      CudaNaiveMatmul(), CudaNaiveAttention(), CudaFlashMmaAttention(), CudaFlashWgmmaAttention(),
-      CudaSelftestA(),   CudaSelftestB(),      CudaSelftestSlower(),
+      CudaNaiveNull(),          CudaNaiveCopy(),         CudaNaiveSum(),
+      CudaNaiveSoftmax(),       CudaNaiveMatmul(),       CudaNaiveAttention(),
+      CudaFlashFp32Attention(), CudaFlashMmaAttention(), CudaFlashWgmmaAttention(),
+      CudaSelftestA(),          CudaSelftestB(),         CudaSelftestSlower(),
   };
   return table;
 }
