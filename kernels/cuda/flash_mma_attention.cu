@@ -328,11 +328,20 @@ CreateResult CreateTile(const AttentionShape& shape, const OperandPointers& oper
 // For a head of 64 a warp has registers for 32 rows, for one of 128 only for 16.
 constexpr const char *k64x64 = "64x64", *k128x64 = "128x64";
 
+// Small tiles first where large ones would leave multiprocessors idle.
+std::vector<std::string> Candidates(const Problem& problem) {
+  const AttentionShape shape = AttentionShape::Of(problem);
+  const int resident = shape.d == 64 ? 2 : 1;
+  const bool few = shape.Tiles(128) < resident * CurrentDevice().multiprocessors;
+  if (few) return {k64x64, k128x64};
+  return {k128x64, k64x64};
+}
+
 template <DType D>
 CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
                       const std::string& candidate) {
   const AttentionShape shape = AttentionShape::Of(problem);
-  const bool small = candidate == k64x64;
+  const bool small = (candidate.empty() ? Candidates(problem)[0] : candidate) == k64x64;
   if (shape.d == 64) {
     return small ? CreateTile<Traits<D, 64, 4, 1>>(shape, operands)
                  : CreateTile<Traits<D, 64, 4, 2>>(shape, operands);
@@ -348,13 +357,6 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
   return Compiled::Create(problem.dtype, [&](auto dtype) {
     return CreateAs<decltype(dtype)::value>(problem, operands, context.candidate);
   });
-}
-
-// Small tiles first where large ones would leave multiprocessors idle.
-std::vector<std::string> Candidates(const Problem& problem) {
-  const bool few = AttentionShape::Of(problem).Tiles(128) < 2 * CurrentDevice().multiprocessors;
-  if (few) return {k64x64, k128x64};
-  return {k128x64, k64x64};
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {

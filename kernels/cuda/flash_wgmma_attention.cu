@@ -130,106 +130,161 @@ struct Token {
   }
 };
 
-// A warp is done with a buffer.
-__device__ __forceinline__ void Release(std::uint64_t* empty) {
-  if (threadIdx.x % 32 == 0) BarrierArrive(empty);
-}
-
-// One consumer group's part of a tile. `q` describes its rows.
+// What one consumer group does with its part of a tile. All of its threads.
 template <typename T>
-__device__ __forceinline__ void Attend(const Arguments& x, const Tile<T>& tile, Token<T> token,
-                                       std::uint64_t q, std::uint64_t k_tiles,
-                                       std::uint64_t v_tiles, typename T::Barriers& barriers,
-                                       typename T::KeyRing& k, typename T::KeyRing& v,
-                                       float (&output)[T::kHead / 2]) {
-  float scores[T::kKeys / 2];
-  std::uint32_t p[T::kKeys / 16][4];
+struct Group {
+  using Half = typename T::Half;
+  const Arguments& x;
+  typename T::Barriers& barriers;
+  Token<T> token;
+  std::uint64_t k_tiles, v_tiles;  // descriptors
+  typename T::KeyRing k, v;
+
+  // The tile at hand.
+  std::uint64_t q;  // describes the group's rows
+  int first_row;
+  int unmasked;  // key tiles of which every row sees every key
   RowState rows;
-  ClearRows(rows);
-  const int group_row = tile.row0 + static_cast<int>(token.group) * kGroupRows;
-  // The first tile of which some row does not see some key.
-  const int unmasked = min(x.s, x.causal ? group_row + 1 : x.s) / T::kKeys;
-  const auto mask = [&](int n) {
-    if (n < unmasked) return;
-    const int row =
-        group_row + static_cast<int>(threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4);
-    const int first = n * T::kKeys;
-    MaskScores<T::kKeys>(scores, x.causal ? row + 1 - first : T::kKeys, x.causal ? 8 : 0,
-                         x.s - first);
-  };
-  BarrierWait(barriers.k_full + k.at, k.phase);
-  WgmmaFence();
-  StartQK<T::kDType, T::kHead, T::kRows, T::kKeys>(scores, q,
-                                                   Advance(k_tiles, k.at * T::kKeyBytes));
-  WgmmaWait<0>();
-  KeepInRegisters(scores);
-  Release(barriers.k_empty + k.at);
-  k.Next();
-  mask(0);
-  Softmax<T::kKeys>(scores, rows, x.scale);
-  PackProbabilities<typename T::Half, T::kKeys>(scores, p);
-  for (int n = 1; n < tile.key_tiles; ++n) {
-    BarrierWait(barriers.k_full + k.at, k.phase);
-    token.Take();
+
+  __device__ __forceinline__ void Begin(int row, std::uint32_t q_address) {
+    q = DescribeKMajor(q_address);
+    first_row = row;
+    unmasked = min(x.s, x.causal ? row + 1 : x.s) / T::kKeys;
+    ClearRows(rows);
+  }
+
+  __device__ __forceinline__ void WaitK() const { BarrierWait(barriers.k_full + k.at, k.phase); }
+  __device__ __forceinline__ void WaitV() const { BarrierWait(barriers.v_full + v.at, v.phase); }
+  __device__ __forceinline__ void ReleaseK() {
+    if (threadIdx.x % 32 == 0) BarrierArrive(barriers.k_empty + k.at);
+    k.Next();
+  }
+  __device__ __forceinline__ void ReleaseV() {
+    if (threadIdx.x % 32 == 0) BarrierArrive(barriers.v_empty + v.at);
+    v.Next();
+  }
+
+  __device__ __forceinline__ void StartScores(float (&scores)[T::kKeys / 2]) const {
     WgmmaFence();
     StartQK<T::kDType, T::kHead, T::kRows, T::kKeys>(scores, q,
                                                      Advance(k_tiles, k.at * T::kKeyBytes));
-    BarrierWait(barriers.v_full + v.at, v.phase);
+  }
+  __device__ __forceinline__ void StartOutput(float (&output)[T::kHead / 2],
+                                              const std::uint32_t (&p)[T::kKeys / 16][4],
+                                              bool add) const {
     WgmmaFence();
-    StartPV<T::kDType, T::kHead, T::kKeys>(output, p, Advance(v_tiles, v.at * T::kKeyBytes), n > 1);
-    token.Pass();
-    WgmmaWait<1>();
-    KeepInRegisters(scores);
-    Release(barriers.k_empty + k.at);
-    k.Next();
-    mask(n);
+    StartPV<T::kDType, T::kHead, T::kKeys>(output, p, Advance(v_tiles, v.at * T::kKeyBytes), add);
+  }
+  // Masks the scores of key tile n and makes them probabilities.
+  __device__ __forceinline__ void Probabilities(float (&scores)[T::kKeys / 2], int n) {
+    if (n >= unmasked) {
+      const int row =
+          first_row + static_cast<int>(threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4);
+      const int first = n * T::kKeys;
+      MaskScores<T::kKeys>(scores, x.causal ? row + 1 - first : T::kKeys, x.causal ? 8 : 0,
+                           x.s - first);
+    }
     Softmax<T::kKeys>(scores, rows, x.scale);
+  }
+
+  // The scores of the next keys and the last product with V run under the softmax.
+  __device__ __forceinline__ void Overlapped(int key_tiles, float (&output)[T::kHead / 2]) {
+    float scores[T::kKeys / 2];
+    std::uint32_t p[T::kKeys / 16][4];
+    WaitK();
+    StartScores(scores);
+    WgmmaWait<0>();
+    KeepInRegisters(scores);
+    ReleaseK();
+    Probabilities(scores, 0);
+    PackProbabilities<Half, T::kKeys>(scores, p);
+    for (int n = 1; n < key_tiles; ++n) {
+      WaitK();
+      token.Take();
+      StartScores(scores);
+      WaitV();
+      StartOutput(output, p, n > 1);
+      token.Pass();
+      WgmmaWait<1>();
+      KeepInRegisters(scores);
+      ReleaseK();
+      Probabilities(scores, n);
+      FinishOutput(output);
+      PackProbabilities<Half, T::kKeys>(scores, p);
+      ScaleRows(output, rows.shrink);
+      KeepInRegisters(p);
+      KeepInRegisters(output);
+    }
+    WaitV();
+    StartOutput(output, p, key_tiles > 1);
+    FinishOutput(output);
+  }
+
+  // One after the other: needs fewer registers, and other groups to fill the gaps.
+  __device__ __forceinline__ void Plain(int key_tiles, float (&output)[T::kHead / 2]) {
+    for (int n = 0; n < key_tiles; ++n) {
+      float scores[T::kKeys / 2];
+      std::uint32_t p[T::kKeys / 16][4];
+      WaitK();
+      StartScores(scores);
+      WgmmaWait<0>();
+      KeepInRegisters(scores);
+      ReleaseK();
+      Probabilities(scores, n);
+      PackProbabilities<Half, T::kKeys>(scores, p);
+      if (n > 0) ScaleRows(output, rows.shrink);
+      KeepInRegisters(p);
+      KeepInRegisters(output);
+      WaitV();
+      StartOutput(output, p, n > 0);
+      FinishOutput(output);
+    }
+  }
+
+  __device__ __forceinline__ void FinishOutput(float (&output)[T::kHead / 2]) {
     WgmmaWait<0>();
     KeepInRegisters(output);
-    Release(barriers.v_empty + v.at);
-    v.Next();
-    PackProbabilities<typename T::Half, T::kKeys>(scores, p);
-    ScaleRows(output, rows.shrink);
-    KeepInRegisters(p);
-    KeepInRegisters(output);
+    ReleaseV();
   }
-  BarrierWait(barriers.v_full + v.at, v.phase);
-  WgmmaFence();
-  StartPV<T::kDType, T::kHead, T::kKeys>(output, p, Advance(v_tiles, v.at * T::kKeyBytes),
-                                         tile.key_tiles > 1);
-  const float inverse[2] = {1 / QuadSum(rows.sum[0]), 1 / QuadSum(rows.sum[1])};
-  WgmmaWait<0>();
-  KeepInRegisters(output);
-  Release(barriers.v_empty + v.at);
-  v.Next();
-  ScaleRows(output, inverse);
-}
+  __device__ __forceinline__ void Normalise(float (&output)[T::kHead / 2]) const {
+    const float inverse[2] = {1 / QuadSum(rows.sum[0]), 1 / QuadSum(rows.sum[1])};
+    ScaleRows(output, inverse);
+  }
+};
 
 template <typename T>
 __device__ __forceinline__ void Consume(const Arguments& x, unsigned char* shared,
                                         typename T::Barriers& barriers) {
-  typename T::QRing q;
-  typename T::KeyRing k, v;
   const Token<T> token{threadIdx.x / 128 - 1};
-  if (token.group == T::kGroups - 1) token.Pass();
+  if (T::kOverlap && token.group == T::kGroups - 1) token.Pass();
   const std::uint32_t base = SharedAddress(shared);
-  const std::uint64_t k_tiles = DescribeKMajor(base + T::kAtK);
-  const std::uint64_t v_tiles = DescribeMnMajor(base + T::kAtV, T::kKeys * kPanelRowBytes);
+  Group<T> group{.x = x,
+                 .barriers = barriers,
+                 .token = token,
+                 .k_tiles = DescribeKMajor(base + T::kAtK),
+                 .v_tiles = DescribeMnMajor(base + T::kAtV, T::kKeys * kPanelRowBytes)};
+  typename T::QRing q;
   const int end = __ldg(x.schedule + blockIdx.x + 1);
   for (int i = __ldg(x.schedule + blockIdx.x); i < end; ++i) {
     const Tile<T> tile(x, i);
-    const std::uint32_t q_rows =
-        base + q.at * T::kQBytes + token.group * kGroupRows * kPanelRowBytes;
+    const unsigned row = token.group * kGroupRows;
+    const std::uint32_t address = base + q.at * T::kQBytes + row * kPanelRowBytes;
+    group.Begin(tile.row0 + static_cast<int>(row), address);
     float output[T::kHead / 2];
     BarrierWait(barriers.q_full + q.at, q.phase);
-    Attend<T>(x, tile, token, DescribeKMajor(q_rows), k_tiles, v_tiles, barriers, k, v, output);
+    if constexpr (T::kOverlap) {
+      group.Overlapped(tile.key_tiles, output);
+    } else {
+      group.Plain(tile.key_tiles, output);
+    }
+    group.Normalise(output);
     NamedBarrierSync(1 + T::kGroups + token.group, 128);  // all of the group have read their Q
-    WriteOutput<typename T::Half, T::kHead, T::kRows>(output, q_rows);
+    WriteOutput<typename T::Half, T::kHead, T::kRows>(output, address);
     FenceAsyncProxy();
     BarrierArrive(&barriers.o_full[q.at][token.group]);
     q.Next();
   }
-  if (token.group == 0) token.Take();  // leaves no arrival behind
+  if (T::kOverlap && token.group == 0) token.Take();  // leaves no arrival behind
 }
 
 template <typename T>
@@ -351,6 +406,8 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
     if (candidate == k128x128) return CreateTile<FlashWgmma<D, 64, 2, 128, 4, 2>>(shape, operands);
     return CreateTile<FlashWgmma<D, 64, 3, 128, 4, 2>>(shape, operands);
   }
+  if (candidate == k192x128)
+    return CreateTile<FlashWgmma<D, 128, 3, 128, 2, 2, false>>(shape, operands);
   if (candidate == k128x160) return CreateTile<FlashWgmma<D, 128, 2, 160, 2, 2>>(shape, operands);
   if (candidate == k128x176) return CreateTile<FlashWgmma<D, 128, 2, 176, 2, 1>>(shape, operands);
   return CreateTile<FlashWgmma<D, 128, 2, 128, 2, 2>>(shape, operands);
@@ -367,7 +424,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
 
 std::vector<std::string> Candidates(const Problem& problem) {
   if (problem.shape["d"] == 64) return {k192x128, k128x192, k128x128};
-  return {k128x128, k128x160, k128x176};
+  return {k128x128, k128x160, k128x176, k192x128};
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {

@@ -24,12 +24,13 @@ struct Ring {
 // kGroups consumer warp groups; tiles of kKeys keys in kStages buffers for K and as many for V; Q
 // in kQStages.
 template <DType kDTypeOf, int kHeadSize, int kGroupCount, int kKeyCount, int kStageCount,
-          int kQStageCount>
+          int kQStageCount, bool kOverlapped = true>
 struct FlashWgmma {
   static constexpr DType kDType = kDTypeOf;
   using Half = typename Element<kDType>::Storage;
   static constexpr int kHead = kHeadSize, kGroups = kGroupCount, kKeys = kKeyCount;
   static constexpr int kStages = kStageCount, kQStages = kQStageCount;
+  static constexpr bool kOverlap = kOverlapped;
   static constexpr int kRows = kGroups * kGroupRows;
   static constexpr int kPanels = kHead / 64;
   static constexpr int kThreads = 128 * (kGroups + 1);

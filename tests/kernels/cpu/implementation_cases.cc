@@ -23,7 +23,8 @@ const std::map<std::string, std::vector<std::string>>& Sizes() {
       {"matmul",
        {"1x1x1", "17x1x255", "1x17x33", "64x64x64", "17x33x1", "255x127x129", "3x5x1025"}},
       {"attention",
-       {"1x1x1x1", "2x3x17x5", "1x1x255x64", "1x2x65x128", "1x1x33x256", "1x1x140x40"}},
+       {"1x1x1x1", "2x3x17x5", "1x1x255x64", "1x2x65x128", "1x1x33x256", "1x1x140x40", "1x2x128x64",
+        "1x1x200x128", "2x1x129x128", "1x1x385x64", "1x1x321x128", "3x50x9x64"}},
   };
   return sizes;
 }
@@ -53,6 +54,7 @@ std::vector<std::string> WithForms(const std::string& kernel) {
     all.push_back("b=2,h=4,s=65,d=32,hkv=2");
     all.push_back("b=2,h=6,s=67,d=64,hkv=2,causal");
     all.push_back("b=1,h=3,s=20,d=16,hkv=1");
+    all.push_back("b=2,h=4,s=193,d=128,hkv=2");
   }
   return all;
 }
