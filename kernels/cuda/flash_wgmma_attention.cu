@@ -11,7 +11,7 @@
 #include "kernels/cuda/attention_schedule.h"
 #include "kernels/cuda/attention_shape.h"
 #include "kernels/cuda/dtypes.h"
-#include "kernels/cuda/flash_wgmma_rows.cuh"
+#include "kernels/cuda/flash_wgmma_group.cuh"
 #include "kernels/cuda/flash_wgmma_traits.cuh"
 #include "kernels/cuda/implementations.h"
 #include "kernels/cuda/mbarrier.cuh"
@@ -21,27 +21,6 @@
 namespace kbench {
 namespace cuda {
 namespace {
-
-struct Arguments {
-  CUtensorMap q, k, v, o;
-  const int* schedule;
-  int h, hkv, s, row_tiles;
-  bool causal;
-  float scale;
-};
-
-// A tile of the schedule.
-template <typename T>
-struct Tile {
-  int head, row0, key_tiles;
-  __device__ __forceinline__ Tile(const Arguments& x, int index) {
-    const int tile = __ldg(x.schedule + index);
-    head = tile / x.row_tiles;
-    row0 = (tile - head * x.row_tiles) * T::kRows;
-    const int keys = x.causal && row0 + T::kRows < x.s ? row0 + T::kRows : x.s;
-    key_tiles = (keys + T::kKeys - 1) / T::kKeys;
-  }
-};
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
@@ -62,13 +41,13 @@ __device__ __forceinline__ void LoadKeys(unsigned char* buffers, std::uint64_t* 
 
 // One thread: everything that is read, in the order in which it is needed.
 template <typename T>
-__device__ __forceinline__ void Produce(const Arguments& x, unsigned char* shared,
+__device__ __forceinline__ void Produce(const FlashWgmmaArguments& x, unsigned char* shared,
                                         typename T::Barriers& barriers) {
   typename T::QRing q;
   typename T::KeyRing k, v;
   const int end = __ldg(x.schedule + blockIdx.x + 1);
   for (int i = __ldg(x.schedule + blockIdx.x); i < end; ++i) {
-    const Tile<T> tile(x, i);
+    const QueryTile<T> tile(x, i);
     const int key_head = KeyHeadOf(tile.head, x.h, x.hkv);
     const auto load_k = [&](int n) {
       LoadKeys<T>(shared + T::kAtK, barriers.k_full, barriers.k_empty, k, &x.k, n * T::kKeys,
@@ -97,12 +76,13 @@ __device__ __forceinline__ void Produce(const Arguments& x, unsigned char* share
 
 // One thread: stores what the groups left in Q's buffer, then gives the buffer back.
 template <typename T>
-__device__ __forceinline__ void StoreOutputs(const Arguments& x, const unsigned char* shared,
+__device__ __forceinline__ void StoreOutputs(const FlashWgmmaArguments& x,
+                                             const unsigned char* shared,
                                              typename T::Barriers& barriers) {
   typename T::QRing q;
   const int end = __ldg(x.schedule + blockIdx.x + 1);
   for (int i = __ldg(x.schedule + blockIdx.x); i < end; ++i) {
-    const Tile<T> tile(x, i);
+    const QueryTile<T> tile(x, i);
     for (int group = 0; group < T::kGroups; ++group) {
       BarrierWait(&barriers.o_full[q.at][group], q.phase);
 #pragma unroll
@@ -118,173 +98,6 @@ __device__ __forceinline__ void StoreOutputs(const Arguments& x, const unsigned 
     q.Next();
   }
   TmaWait<0>();
-}
-
-// Named barriers: 1 + group is the group's token, 1 + kGroups + group the group's own.
-template <typename T>
-struct Token {
-  unsigned group;
-  __device__ __forceinline__ void Take() const { NamedBarrierSync(1 + group, 256); }
-  __device__ __forceinline__ void Pass() const {
-    NamedBarrierArrive(1 + (group + 1 == T::kGroups ? 0 : group + 1), 256);
-  }
-};
-
-// What one consumer group does with its part of a tile. All of its threads.
-template <typename T>
-struct Group {
-  using Half = typename T::Half;
-  const Arguments& x;
-  typename T::Barriers& barriers;
-  Token<T> token;
-  std::uint64_t k_tiles, v_tiles;  // descriptors
-  typename T::KeyRing k, v;
-
-  // The tile at hand.
-  std::uint64_t q;  // describes the group's rows
-  int first_row;
-  int unmasked;  // key tiles of which every row sees every key
-  RowState rows;
-
-  __device__ __forceinline__ void Begin(int row, std::uint32_t q_address) {
-    q = DescribeKMajor(q_address);
-    first_row = row;
-    unmasked = min(x.s, x.causal ? row + 1 : x.s) / T::kKeys;
-    ClearRows(rows);
-  }
-
-  __device__ __forceinline__ void WaitK() const { BarrierWait(barriers.k_full + k.at, k.phase); }
-  __device__ __forceinline__ void WaitV() const { BarrierWait(barriers.v_full + v.at, v.phase); }
-  __device__ __forceinline__ void ReleaseK() {
-    if (threadIdx.x % 32 == 0) BarrierArrive(barriers.k_empty + k.at);
-    k.Next();
-  }
-  __device__ __forceinline__ void ReleaseV() {
-    if (threadIdx.x % 32 == 0) BarrierArrive(barriers.v_empty + v.at);
-    v.Next();
-  }
-
-  __device__ __forceinline__ void StartScores(float (&scores)[T::kKeys / 2]) const {
-    WgmmaFence();
-    StartQK<T::kDType, T::kHead, T::kRows, T::kKeys>(scores, q,
-                                                     Advance(k_tiles, k.at * T::kKeyBytes));
-  }
-  __device__ __forceinline__ void StartOutput(float (&output)[T::kHead / 2],
-                                              const std::uint32_t (&p)[T::kKeys / 16][4],
-                                              bool add) const {
-    WgmmaFence();
-    StartPV<T::kDType, T::kHead, T::kKeys>(output, p, Advance(v_tiles, v.at * T::kKeyBytes), add);
-  }
-  // Masks the scores of key tile n and makes them probabilities.
-  __device__ __forceinline__ void Probabilities(float (&scores)[T::kKeys / 2], int n) {
-    if (n >= unmasked) {
-      const int row =
-          first_row + static_cast<int>(threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4);
-      const int first = n * T::kKeys;
-      MaskScores<T::kKeys>(scores, x.causal ? row + 1 - first : T::kKeys, x.causal ? 8 : 0,
-                           x.s - first);
-    }
-    Softmax<T::kKeys>(scores, rows, x.scale);
-  }
-
-  // The scores of the next keys and the last product with V run under the softmax.
-  __device__ __forceinline__ void Overlapped(int key_tiles, float (&output)[T::kHead / 2]) {
-    float scores[T::kKeys / 2];
-    std::uint32_t p[T::kKeys / 16][4];
-    WaitK();
-    StartScores(scores);
-    WgmmaWait<0>();
-    KeepInRegisters(scores);
-    ReleaseK();
-    Probabilities(scores, 0);
-    PackProbabilities<Half, T::kKeys>(scores, p);
-    for (int n = 1; n < key_tiles; ++n) {
-      WaitK();
-      token.Take();
-      StartScores(scores);
-      WaitV();
-      StartOutput(output, p, n > 1);
-      token.Pass();
-      WgmmaWait<1>();
-      KeepInRegisters(scores);
-      ReleaseK();
-      Probabilities(scores, n);
-      FinishOutput(output);
-      PackProbabilities<Half, T::kKeys>(scores, p);
-      ScaleRows(output, rows.shrink);
-      KeepInRegisters(p);
-      KeepInRegisters(output);
-    }
-    WaitV();
-    StartOutput(output, p, key_tiles > 1);
-    FinishOutput(output);
-  }
-
-  // One after the other: needs fewer registers, and other groups to fill the gaps.
-  __device__ __forceinline__ void Plain(int key_tiles, float (&output)[T::kHead / 2]) {
-    for (int n = 0; n < key_tiles; ++n) {
-      float scores[T::kKeys / 2];
-      std::uint32_t p[T::kKeys / 16][4];
-      WaitK();
-      StartScores(scores);
-      WgmmaWait<0>();
-      KeepInRegisters(scores);
-      ReleaseK();
-      Probabilities(scores, n);
-      PackProbabilities<Half, T::kKeys>(scores, p);
-      if (n > 0) ScaleRows(output, rows.shrink);
-      KeepInRegisters(p);
-      KeepInRegisters(output);
-      WaitV();
-      StartOutput(output, p, n > 0);
-      FinishOutput(output);
-    }
-  }
-
-  __device__ __forceinline__ void FinishOutput(float (&output)[T::kHead / 2]) {
-    WgmmaWait<0>();
-    KeepInRegisters(output);
-    ReleaseV();
-  }
-  __device__ __forceinline__ void Normalise(float (&output)[T::kHead / 2]) const {
-    const float inverse[2] = {1 / QuadSum(rows.sum[0]), 1 / QuadSum(rows.sum[1])};
-    ScaleRows(output, inverse);
-  }
-};
-
-template <typename T>
-__device__ __forceinline__ void Consume(const Arguments& x, unsigned char* shared,
-                                        typename T::Barriers& barriers) {
-  const Token<T> token{threadIdx.x / 128 - 1};
-  if (T::kOverlap && token.group == T::kGroups - 1) token.Pass();
-  const std::uint32_t base = SharedAddress(shared);
-  Group<T> group{.x = x,
-                 .barriers = barriers,
-                 .token = token,
-                 .k_tiles = DescribeKMajor(base + T::kAtK),
-                 .v_tiles = DescribeMnMajor(base + T::kAtV, T::kKeys * kPanelRowBytes)};
-  typename T::QRing q;
-  const int end = __ldg(x.schedule + blockIdx.x + 1);
-  for (int i = __ldg(x.schedule + blockIdx.x); i < end; ++i) {
-    const Tile<T> tile(x, i);
-    const unsigned row = token.group * kGroupRows;
-    const std::uint32_t address = base + q.at * T::kQBytes + row * kPanelRowBytes;
-    group.Begin(tile.row0 + static_cast<int>(row), address);
-    float output[T::kHead / 2];
-    BarrierWait(barriers.q_full + q.at, q.phase);
-    if constexpr (T::kOverlap) {
-      group.Overlapped(tile.key_tiles, output);
-    } else {
-      group.Plain(tile.key_tiles, output);
-    }
-    group.Normalise(output);
-    NamedBarrierSync(1 + T::kGroups + token.group, 128);  // all of the group have read their Q
-    WriteOutput<typename T::Half, T::kHead, T::kRows>(output, address);
-    FenceAsyncProxy();
-    BarrierArrive(&barriers.o_full[q.at][token.group]);
-    q.Next();
-  }
-  if (T::kOverlap && token.group == 0) token.Take();  // leaves no arrival behind
 }
 
 template <typename T>
@@ -307,7 +120,7 @@ __device__ __forceinline__ void InitBarriers(typename T::Barriers& barriers) {
 
 template <typename T>
 __global__ void __launch_bounds__(T::kThreads, 1)
-    FlashWgmmaKernel(const __grid_constant__ Arguments x) {
+    FlashWgmmaKernel(const __grid_constant__ FlashWgmmaArguments x) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ unsigned char dynamic_shared[];
   unsigned char* shared = dynamic_shared + (-SharedAddress(dynamic_shared) & (T::kAlignment - 1));
@@ -320,7 +133,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
     if (threadIdx.x == 32) StoreOutputs<T>(x, shared, barriers);
   } else {
     TakeRegisters<T::kConsumerRegisters>();
-    Consume<T>(x, shared, barriers);
+    Group<T>(x, shared, barriers).Run();
   }
 #endif
 }
@@ -347,7 +160,7 @@ std::int64_t HeadsInL2(const AttentionShape& shape) {
 
 template <typename T>
 CreateResult CreateTile(const AttentionShape& shape, const OperandPointers& operands) {
-  Arguments x{};
+  FlashWgmmaArguments x{};
   std::optional<ImplementationError> error =
       MapHeads(T::kDType, shape, shape.QueryHeads(), T::kRows, operands.inputs[0], &x.q);
   if (!error) {
@@ -394,8 +207,8 @@ CreateResult CreateTile(const AttentionShape& shape, const OperandPointers& oper
 
 // Candidates: rows x keys of a tile. Three groups share K and V among more rows and hide more of
 // the softmax, but their tiles fit fewer problems well.
-constexpr const char *k128x128 = "128x128", *k128x160 = "128x160", *k128x176 = "128x176",
-                     *k128x192 = "128x192", *k192x128 = "192x128";
+constexpr const char *k128x128 = "128x128", *k128x160 = "128x160", *k128x192 = "128x192",
+                     *k192x128 = "192x128";
 
 template <DType D>
 CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
@@ -406,10 +219,7 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
     if (candidate == k128x128) return CreateTile<FlashWgmma<D, 64, 2, 128, 4, 2>>(shape, operands);
     return CreateTile<FlashWgmma<D, 64, 3, 128, 4, 2>>(shape, operands);
   }
-  if (candidate == k192x128)
-    return CreateTile<FlashWgmma<D, 128, 3, 128, 2, 2, false>>(shape, operands);
   if (candidate == k128x160) return CreateTile<FlashWgmma<D, 128, 2, 160, 2, 2>>(shape, operands);
-  if (candidate == k128x176) return CreateTile<FlashWgmma<D, 128, 2, 176, 2, 1>>(shape, operands);
   return CreateTile<FlashWgmma<D, 128, 2, 128, 2, 2>>(shape, operands);
 }
 
@@ -424,7 +234,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
 
 std::vector<std::string> Candidates(const Problem& problem) {
   if (problem.shape["d"] == 64) return {k192x128, k128x192, k128x128};
-  return {k128x128, k128x160, k128x176, k192x128};
+  return {k128x128, k128x160};
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {

@@ -2,6 +2,8 @@
 // device code of that file.
 #pragma once
 
+#include <cuda.h>
+
 #include <cstdint>
 
 #include "kernels/cuda/element.cuh"
@@ -19,18 +21,19 @@ struct Ring {
       phase ^= 1;
     }
   }
+  __device__ __forceinline__ unsigned Previous() const { return at == 0 ? kCount - 1 : at - 1; }
 };
 
 // kGroups consumer warp groups; tiles of kKeys keys in kStages buffers for K and as many for V; Q
 // in kQStages.
 template <DType kDTypeOf, int kHeadSize, int kGroupCount, int kKeyCount, int kStageCount,
-          int kQStageCount, bool kOverlapped = true>
+          int kQStageCount>
 struct FlashWgmma {
   static constexpr DType kDType = kDTypeOf;
   using Half = typename Element<kDType>::Storage;
   static constexpr int kHead = kHeadSize, kGroups = kGroupCount, kKeys = kKeyCount;
   static constexpr int kStages = kStageCount, kQStages = kQStageCount;
-  static constexpr bool kOverlap = kOverlapped;
+  static_assert(kQStages >= 2);  // the next Q is needed before the last output is stored
   static constexpr int kRows = kGroups * kGroupRows;
   static constexpr int kPanels = kHead / 64;
   static constexpr int kThreads = 128 * (kGroups + 1);
@@ -51,6 +54,27 @@ struct FlashWgmma {
   static_assert(kSharedBytes <= 232448);
   using QRing = Ring<kQStages>;
   using KeyRing = Ring<kStages>;
+};
+
+struct FlashWgmmaArguments {
+  CUtensorMap q, k, v, o;
+  const int* schedule;
+  int h, hkv, s, row_tiles;
+  bool causal;
+  float scale;
+};
+
+// A tile of query rows of the schedule.
+template <typename T>
+struct QueryTile {
+  int head, row0, key_tiles;
+  __device__ __forceinline__ QueryTile(const FlashWgmmaArguments& x, int index) {
+    const int tile = __ldg(x.schedule + index);
+    head = tile / x.row_tiles;
+    row0 = (tile - head * x.row_tiles) * T::kRows;
+    const int keys = x.causal && row0 + T::kRows < x.s ? row0 + T::kRows : x.s;
+    key_tiles = (keys + T::kKeys - 1) / T::kKeys;
+  }
 };
 
 }  // namespace kbench::cuda
