@@ -38,9 +38,12 @@ struct FlashWgmma {
   static constexpr int kPanels = kHead / 64;
   static constexpr int kThreads = 128 * (kGroups + 1);
   static constexpr unsigned kQBytes = kRows * kHead * 2, kKeyBytes = kKeys * kHead * 2;
-  // setmaxnreg: together at most the register file.
-  static constexpr int kProducerRegisters = 32;
-  static constexpr int kConsumerRegisters = kGroups == 2 ? 240 : 160;
+  // A group that takes registers waits until the others have given theirs: together at most what
+  // the block was launched with, 168 (three groups) or 128 (four) a thread.
+  static constexpr int kProducerRegisters = kGroups == 2 ? 40 : 32;
+  static constexpr int kConsumerRegisters = kGroups == 2 ? 232 : 160;
+  static_assert(kProducerRegisters + kGroups * kConsumerRegisters <=
+                (kGroups == 2 ? 168 * 3 : 128 * 4));
 
   struct Barriers {
     std::uint64_t q_full[kQStages], q_empty[kQStages], o_full[kQStages][kGroups];
