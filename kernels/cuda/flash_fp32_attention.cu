@@ -188,7 +188,7 @@ __device__ __forceinline__ void StoreOutput(const ThreadTile<kHead>& tile, int t
 }
 
 template <int kHead>
-__global__ void __launch_bounds__(kThreads) FlashFp32Kernel(Arguments x) {
+__global__ void __launch_bounds__(kThreads, 2) FlashFp32Kernel(Arguments x) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& shared = *reinterpret_cast<Shared<kHead>*>(dynamic_shared);
   const int tx = threadIdx.x % kColumnThreads, ty = threadIdx.x / kColumnThreads;

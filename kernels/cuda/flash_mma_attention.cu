@@ -37,7 +37,7 @@ struct Traits {
   static constexpr int kAtK = kKeepQ ? 0 : kQBytes;
   static constexpr int kSharedBytes = kAtK + 3 * kTileBytes;  // K twice, V once
   static_assert(!kKeepQ || kQBytes <= 2 * kTileBytes);
-  static constexpr int kBlocks = kWarps == 8 ? 1 : kRowTiles == 2 ? 2 : 3;  // a multiprocessor
+  static constexpr int kBlocks = kWarps * kHead == 1024 ? 1 : kHead == 64 && kRowTiles == 1 ? 3 : 2;
 };
 
 struct Arguments {
