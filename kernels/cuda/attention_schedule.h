@@ -1,6 +1,6 @@
-// Which block of a persistent attention kernel computes which tiles of query rows. Made once, on
-// the host: what a tile costs is known beforehand, so no counter in device memory is needed, and a
-// launch leaves nothing behind. Pure; thread-safe.
+// Which block of a persistent attention kernel computes which query rows against which keys. Made
+// once, on the host: what a tile costs is known beforehand, so no queue in device memory is needed.
+// Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,24 @@ struct AttentionTiling {
   std::int64_t heads_at_once;  // whose keys and values fit in L2 together
 };
 
-// blocks + 1 offsets into the same list, then for each block its tiles in order. A tile is
-// head * row_tiles + row tile.
-std::vector<int> ScheduleAttention(const AttentionTiling& tiling, int blocks);
+// A tile of query rows (head * row_tiles + row tile) against some of its key tiles. A tile that
+// would leave other blocks idle is split among several: then each part has a slot for its partial
+// result, and the slots of a tile follow each other in the order of its keys.
+struct AttentionSegment {
+  int tile;
+  int first_key_tile, end_key_tile;
+  int slot, first_slot, parts;  // parts is 1 where nothing is split
+};
+
+struct AttentionSchedule {
+  std::vector<int> offsets;  // of each block's segments, and their end: blocks + 1
+  std::vector<AttentionSegment> segments;
+  int slots = 0;
+};
+
+AttentionSchedule ScheduleAttention(const AttentionTiling& tiling, int blocks);
+
+// Key tiles of all query tiles together.
+std::int64_t KeyTilesOf(const AttentionTiling& tiling);
 
 }  // namespace kbench::cuda

@@ -45,8 +45,8 @@ __device__ __forceinline__ void Produce(const FlashWgmmaArguments& x, unsigned c
                                         typename T::Barriers& barriers) {
   typename T::QRing q;
   typename T::KeyRing k, v;
-  const int end = __ldg(x.schedule + blockIdx.x + 1);
-  for (int i = __ldg(x.schedule + blockIdx.x); i < end; ++i) {
+  const int end = __ldg(x.offsets + blockIdx.x + 1);
+  for (int i = __ldg(x.offsets + blockIdx.x); i < end; ++i) {
     const QueryTile<T> tile(x, i);
     const int key_head = KeyHeadOf(tile.head, x.h, x.hkv);
     const auto load_k = [&](int n) {
@@ -65,12 +65,13 @@ __device__ __forceinline__ void Produce(const FlashWgmmaArguments& x, unsigned c
               barriers.q_full + q.at, 64 * panel, tile.row0, tile.head);
     }
     q.Next();
-    load_k(0);
-    for (int n = 1; n < tile.key_tiles; ++n) {
+    const int first_key = tile.segment.first_key_tile, end_key = tile.segment.end_key_tile;
+    load_k(first_key);
+    for (int n = first_key + 1; n < end_key; ++n) {
       load_k(n);
       load_v(n - 1);
     }
-    load_v(tile.key_tiles - 1);
+    load_v(end_key - 1);
   }
 }
 
@@ -80,11 +81,12 @@ __device__ __forceinline__ void StoreOutputs(const FlashWgmmaArguments& x,
                                              const unsigned char* shared,
                                              typename T::Barriers& barriers) {
   typename T::QRing q;
-  const int end = __ldg(x.schedule + blockIdx.x + 1);
-  for (int i = __ldg(x.schedule + blockIdx.x); i < end; ++i) {
+  const int end = __ldg(x.offsets + blockIdx.x + 1);
+  for (int i = __ldg(x.offsets + blockIdx.x); i < end; ++i) {
     const QueryTile<T> tile(x, i);
     for (int group = 0; group < T::kGroups; ++group) {
       BarrierWait(&barriers.o_full[q.at][group], q.phase);
+      if (barriers.store[q.at][group] == 0) continue;
 #pragma unroll
       for (int panel = 0; panel < T::kPanels; ++panel) {
         const unsigned row = panel * T::kRows + group * kGroupRows;
@@ -158,6 +160,54 @@ std::int64_t HeadsInL2(const AttentionShape& shape) {
   return std::max<std::int64_t>(1, key_heads) * (shape.h / shape.hkv);
 }
 
+// One block a multiprocessor, unless a block would have next to nothing to do.
+int BlocksFor(const AttentionTiling& tiling) {
+  constexpr std::int64_t kKeyTilesWorthABlock = 4;
+  const std::int64_t tiles = tiling.heads * tiling.row_tiles;
+  const std::int64_t useful = std::max(tiles, KeyTilesOf(tiling) / kKeyTilesWorthABlock);
+  return static_cast<int>(std::clamp<std::int64_t>(CurrentDevice().multiprocessors, 1, useful));
+}
+
+// A schedule in device memory, with the room that its parts need.
+class DeviceSchedule {
+ public:
+  // `part_bytes`: of one group.
+  std::optional<ImplementationError> Fill(const AttentionSchedule& schedule, int groups,
+                                          std::size_t part_bytes, FlashWgmmaArguments& x) {
+    const auto parts = static_cast<std::size_t>(schedule.slots * groups);
+    std::optional<ImplementationError> error =
+        Copy("the schedule", schedule.offsets.data(), schedule.offsets.size(), offsets_);
+    if (!error) {
+      error = Copy("the schedule", schedule.segments.data(), schedule.segments.size(), segments_);
+    }
+    if (!error && parts > 0) {
+      const std::vector<unsigned> none(parts);
+      error = Copy("counters of parts", none.data(), none.size(), finished_);
+    }
+    if (!error && parts > 0) {
+      error = partial_.Allocate("results of parts", static_cast<std::int64_t>(parts * part_bytes));
+    }
+    x.offsets = offsets_.as<int>();
+    x.segments = segments_.as<AttentionSegment>();
+    x.partial = partial_.as<float>();
+    x.finished = finished_.as<unsigned>();
+    return error;
+  }
+
+ private:
+  template <typename V>
+  static std::optional<ImplementationError> Copy(const char* what, const V* values,
+                                                 std::size_t count, DeviceBuffer& to) {
+    const std::size_t bytes = count * sizeof(V);
+    if (auto error = to.Allocate(what, static_cast<std::int64_t>(bytes))) return error;
+    const cudaError_t copied = cudaMemcpy(to.as<void>(), values, bytes, cudaMemcpyHostToDevice);
+    if (copied == cudaSuccess) return std::nullopt;
+    return DeviceError(what, copied);
+  }
+
+  DeviceBuffer offsets_, segments_, partial_, finished_;
+};
+
 template <typename T>
 CreateResult CreateTile(const AttentionShape& shape, const OperandPointers& operands) {
   FlashWgmmaArguments x{};
@@ -173,25 +223,19 @@ CreateResult CreateTile(const AttentionShape& shape, const OperandPointers& oper
     error = MapHeads(T::kDType, shape, shape.QueryHeads(), kGroupRows, operands.output, &x.o);
   }
   if (error) return *std::move(error);
-  const std::int64_t tiles = shape.Tiles(T::kRows);
-  const auto blocks =
-      static_cast<int>(std::min<std::int64_t>(tiles, std::max(1, CurrentDevice().multiprocessors)));
   const AttentionTiling tiling{.heads = shape.QueryHeads(),
-                               .row_tiles = tiles / shape.QueryHeads(),
+                               .row_tiles = shape.Tiles(T::kRows) / shape.QueryHeads(),
                                .rows = T::kRows,
                                .keys = T::kKeys,
                                .s = shape.s,
                                .causal = shape.causal,
                                .heads_at_once = HeadsInL2(shape)};
-  const std::vector<int> schedule = ScheduleAttention(tiling, blocks);
-  const std::size_t bytes = schedule.size() * sizeof(int);
-  auto buffer = std::make_shared<DeviceBuffer>();
-  error = buffer->Allocate("the schedule", static_cast<std::int64_t>(bytes));
+  const int blocks = BlocksFor(tiling);
+  auto memory = std::make_shared<DeviceSchedule>();
+  error = memory->Fill(ScheduleAttention(tiling, blocks), T::kGroups,
+                       T::kPartFloats * 128 * sizeof(float), x);
   if (error) return *std::move(error);
-  const cudaError_t copied =
-      cudaMemcpy(buffer->as<int>(), schedule.data(), bytes, cudaMemcpyHostToDevice);
-  if (copied != cudaSuccess) return DeviceError("copying the schedule", copied);
-  x.schedule = buffer->as<int>();
+  x.output = static_cast<std::uint32_t*>(operands.output);
   x.h = static_cast<int>(shape.h);
   x.hkv = static_cast<int>(shape.hkv);
   x.s = static_cast<int>(shape.s);
@@ -200,22 +244,20 @@ CreateResult CreateTile(const AttentionShape& shape, const OperandPointers& oper
   x.scale = shape.ScoreScale();
   const Geometry geometry{dim3(static_cast<unsigned>(blocks)), dim3(T::kThreads), T::kSharedBytes};
   return CreateSingleKernel(FlashWgmmaKernel<T>, geometry,
-                            [=, keep = std::move(buffer)](cudaStream_t stream) {
+                            [=, keep = std::move(memory)](cudaStream_t stream) {
                               return LaunchKernel(geometry, stream, FlashWgmmaKernel<T>, x);
                             });
 }
 
 // Candidates: rows x keys of a tile. Three groups share K and V among more rows and hide more of
 // the softmax, but their tiles fit fewer problems well.
-constexpr const char *k128x128 = "128x128", *k128x160 = "128x160", *k128x192 = "128x192",
-                     *k192x128 = "192x128";
+constexpr const char *k128x128 = "128x128", *k128x160 = "128x160", *k192x128 = "192x128";
 
 template <DType D>
 CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
                       const std::string& candidate) {
   const AttentionShape shape = AttentionShape::Of(problem);
   if (shape.d == 64) {
-    if (candidate == k128x192) return CreateTile<FlashWgmma<D, 64, 2, 192, 3, 2>>(shape, operands);
     if (candidate == k128x128) return CreateTile<FlashWgmma<D, 64, 2, 128, 4, 2>>(shape, operands);
     return CreateTile<FlashWgmma<D, 64, 3, 128, 4, 2>>(shape, operands);
   }
@@ -233,7 +275,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
 }
 
 std::vector<std::string> Candidates(const Problem& problem) {
-  if (problem.shape["d"] == 64) return {k192x128, k128x192, k128x128};
+  if (problem.shape["d"] == 64) return {k192x128, k128x128};
   return {k128x128, k128x160};
 }
 

@@ -84,10 +84,11 @@ __device__ __forceinline__ void Softmax(float (&scores)[kKeys / 2], RowState& ro
       largest = fmaxf(largest, fmaxf(scores[i], scores[i + 1]));
     }
     largest = QuadMax(largest);
-    rows.shrink[half] = Exp2((rows.largest[half] - largest) * scale);
+    const float finite = largest == -INFINITY ? 0 : largest;  // a row may see none of these keys
+    rows.shrink[half] = Exp2((rows.largest[half] - finite) * scale);
     rows.largest[half] = largest;
     rows.sum[half] *= rows.shrink[half];
-    offset[half] = largest * scale;
+    offset[half] = finite * scale;
   }
 #pragma unroll
   for (int i = 0; i < kKeys / 2; ++i) {

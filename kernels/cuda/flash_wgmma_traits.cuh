@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/attention_schedule.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/flash_wgmma_rows.cuh"
 
@@ -33,6 +34,7 @@ struct FlashWgmma {
   using Half = typename Element<kDType>::Storage;
   static constexpr int kHead = kHeadSize, kGroups = kGroupCount, kKeys = kKeyCount;
   static constexpr int kStages = kStageCount, kQStages = kQStageCount;
+  static_assert((kStages & (kStages - 1)) == 0);
   static_assert(kQStages >= 2);  // the next Q is needed before the last output is stored
   static constexpr int kRows = kGroups * kGroupRows;
   static constexpr int kPanels = kHead / 64;
@@ -45,9 +47,13 @@ struct FlashWgmma {
   static_assert(kProducerRegisters + kGroups * kConsumerRegisters <=
                 (kGroups == 2 ? 168 * 3 : 128 * 4));
 
+  static constexpr int kPartFloats = kHead / 2 + 4;  // of a thread: output, maxima, sums
+
   struct Barriers {
     std::uint64_t q_full[kQStages], q_empty[kQStages], o_full[kQStages][kGroups];
     std::uint64_t k_full[kStages], k_empty[kStages], v_full[kStages], v_empty[kStages];
+    unsigned store[kQStages][kGroups];  // whether what o_full announces is to be stored
+    unsigned last[kGroups];             // whether a group is to add up a tile's parts
   };
   static constexpr unsigned kAtK = kQStages * kQBytes;
   static constexpr unsigned kAtV = kAtK + kStages * kKeyBytes;
@@ -61,22 +67,25 @@ struct FlashWgmma {
 
 struct FlashWgmmaArguments {
   CUtensorMap q, k, v, o;
-  const int* schedule;
+  const int* offsets;  // of a block's segments
+  const AttentionSegment* segments;
+  std::uint32_t* output;  // pairs of halves; `o` where a tile is whole
+  float* partial;         // results of parts: [slot][group][kPartFloats][128 threads]
+  unsigned* finished;     // parts of a tile: [first slot][group]; 0 between launches
   int h, hkv, s, row_tiles;
   bool causal;
   float scale;
 };
 
-// A tile of query rows of the schedule.
+// A segment of the schedule.
 template <typename T>
 struct QueryTile {
-  int head, row0, key_tiles;
-  __device__ __forceinline__ QueryTile(const FlashWgmmaArguments& x, int index) {
-    const int tile = __ldg(x.schedule + index);
-    head = tile / x.row_tiles;
-    row0 = (tile - head * x.row_tiles) * T::kRows;
-    const int keys = x.causal && row0 + T::kRows < x.s ? row0 + T::kRows : x.s;
-    key_tiles = (keys + T::kKeys - 1) / T::kKeys;
+  AttentionSegment segment;
+  int head, row0;
+  __device__ __forceinline__ QueryTile(const FlashWgmmaArguments& x, int index)
+      : segment(x.segments[index]) {
+    head = segment.tile / x.row_tiles;
+    row0 = (segment.tile - head * x.row_tiles) * T::kRows;
   }
 };
 

@@ -24,7 +24,7 @@ const std::map<std::string, std::vector<std::string>>& Sizes() {
        {"1x1x1", "17x1x255", "1x17x33", "64x64x64", "17x33x1", "255x127x129", "3x5x1025"}},
       {"attention",
        {"1x1x1x1", "2x3x17x5", "1x1x255x64", "1x2x65x128", "1x1x33x256", "1x1x140x40", "1x2x128x64",
-        "1x1x200x128", "2x1x129x128", "1x1x385x64", "1x1x321x128", "3x50x9x64"}},
+        "1x1x200x128", "2x1x129x128", "1x1x385x64", "1x1x321x128", "3x50x9x64", "1x1x1025x64"}},
   };
   return sizes;
 }
