@@ -253,9 +253,17 @@ CreateResult CreateTile(const AttentionShape& shape, const OperandPointers& oper
 // the softmax, but their tiles fit fewer problems well.
 constexpr const char *k128x128 = "128x128", *k128x160 = "128x160", *k192x128 = "192x128";
 
+std::vector<std::string> Candidates(const Problem& problem) {
+  if (problem.shape["d"] == 64) return {k192x128, k128x128};
+  // More keys at once pay where a walk over the keys is long.
+  if (problem.shape["s"] < 4096) return {k128x128, k128x160};
+  return {k128x160, k128x128};
+}
+
 template <DType D>
 CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
-                      const std::string& candidate) {
+                      const std::string& asked) {
+  const std::string candidate = asked.empty() ? Candidates(problem)[0] : asked;
   const AttentionShape shape = AttentionShape::Of(problem);
   if (shape.d == 64) {
     if (candidate == k128x128) return CreateTile<FlashWgmma<D, 64, 2, 128, 4, 2>>(shape, operands);
@@ -272,11 +280,6 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
   return Compiled::Create(problem.dtype, [&](auto dtype) {
     return CreateAs<decltype(dtype)::value>(problem, operands, context.candidate);
   });
-}
-
-std::vector<std::string> Candidates(const Problem& problem) {
-  if (problem.shape["d"] == 64) return {k192x128, k128x128};
-  return {k128x128, k128x160};
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {

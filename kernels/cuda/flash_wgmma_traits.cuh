@@ -22,7 +22,6 @@ struct Ring {
       phase ^= 1;
     }
   }
-  __device__ __forceinline__ unsigned Previous() const { return at == 0 ? kCount - 1 : at - 1; }
 };
 
 // kGroups consumer warp groups; tiles of kKeys keys in kStages buffers for K and as many for V; Q
