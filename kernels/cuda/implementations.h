@@ -19,6 +19,9 @@ Implementation CudaTiledMatmul();
 Implementation CudaRegisterTiledMatmul();
 Implementation CudaWmmaMatmul();
 Implementation CudaNaiveAttention();
+Implementation CudaFlashFp32Attention();
+Implementation CudaFlashMmaAttention();
+Implementation CudaFlashWgmmaAttention();
 
 Implementation CudaLaunchesChain();
 Implementation CudaGraphChain();

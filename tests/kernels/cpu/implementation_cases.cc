@@ -26,7 +26,8 @@ const std::map<std::string, std::vector<std::string>>& Sizes() {
        {"1x1x1", "17x1x255", "1x17x33", "64x64x64", "17x33x1", "255x127x129", "3x5x1025",
         "264x392x48"}},
       {"attention",
-       {"1x1x1x1", "2x3x17x5", "1x1x255x64", "1x2x65x128", "1x1x33x256", "1x1x140x40"}},
+       {"1x1x1x1", "2x3x17x5", "1x1x255x64", "1x2x65x128", "1x1x33x256", "1x1x140x40", "1x2x128x64",
+        "1x1x200x128", "2x1x129x128", "1x1x385x64", "1x1x321x128", "3x50x9x64", "1x1x1025x64"}},
       {"chain",
        {"1", "7", "17", "255", "4097", "100003", "1,depth=1", "1001,depth=2", "4097,depth=3",
         "2049,depth=4", "1025,depth=64"}},
@@ -68,6 +69,7 @@ std::vector<std::string> WithForms(const std::string& kernel) {
     all.push_back("b=1,h=3,s=20,d=16,hkv=1");
     all.push_back("b=1,h=2,s=1,d=64");
     all.push_back("b=1,h=4,s=129,d=72,hkv=2,causal");
+    all.push_back("b=2,h=4,s=193,d=128,hkv=2");
   }
   return all;
 }

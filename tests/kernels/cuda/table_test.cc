@@ -114,6 +114,24 @@ TEST(CudaTables, WgmmaSaysWhatTmaCannotTake) {
   EXPECT_THAT(unsupported(DType::kTf32, "m=8,n=8,k=8,layout=nn"), HasSubstr("layout=nt"));
 }
 
+TEST(CudaTables, FlashAttentionSaysWhichHeadsItTakes) {
+  const auto reason = [](const std::string& name, DType dtype, const std::string& size) {
+    for (const Implementation& line : CudaTable()) {
+      if (line.kernel != "attention" || line.name != name) continue;
+      return line.unsupported(MustMakeProblem("attention", dtype, size)).value_or("");
+    }
+    return name + " is not in the table";
+  };
+  for (const std::string name : {"cuda/flash-mma", "cuda/flash-wgmma"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(reason(name, DType::kFp16, "2x3x17x64"), "");
+    EXPECT_EQ(reason(name, DType::kBf16, "b=1,h=4,s=5,d=128,hkv=2,causal"), "");
+    EXPECT_EQ(reason(name, DType::kFp16, "1x1x8x80"), "d=80 is not compiled: 64 and 128 are");
+  }
+  EXPECT_EQ(reason("cuda/flash-fp32", DType::kFp32, "2x3x17x5"), "");
+  EXPECT_THAT(reason("cuda/flash-fp32", DType::kFp32, "1x1x8x129"), HasSubstr("at most 128"));
+}
+
 TEST(CudaTables, CublasRefusesAMathModeTheEnvironmentChanges) {
   const Implementation* cublas = Find(CublasTable(), "matmul");
   const Problem fp32 = MustMakeProblem("matmul", DType::kFp32, "64");
