@@ -35,7 +35,7 @@ struct DeviceContext {
   int threads = 1;         // CPU: how many threads a kernel may use
   void* stream = nullptr;  // CUDA: the cudaStream_t all launches go to
   // One of what Implementation::candidates offered for this problem; empty: its first.
-  std::string candidate;
+  std::string candidate{};
 };
 
 // A prepared implementation: everything that may be done once (handles, plans, workspaces, packing
