@@ -30,17 +30,10 @@ struct NarrowWordsTile : MmaTile<128, 128, 64, 3, 64, 32> {};
 template <DType D>
 using NarrowTile = std::conditional_t<D == DType::kTf32, NarrowWordsTile, MainTile>;
 
-struct X1Tile : MmaTile<128, 256, 128, 4, 64, 64> {
-  static constexpr double kSlowness = 2;
-};
-struct X2Tile : MmaTile<256, 128, 128, 3, 64, 64> {
-  static constexpr double kSlowness = 2;
-};
-
-// A tuple of what is compiled for a layout: less where A is transposed, to spare build time.
-template <bool kTransposedA>
-using Tiles = std::conditional_t<kTransposedA, std::tuple<MainTile, WideTile, SmallTile>,
-                                 std::tuple<MainTile, WideTile, SmallTile, X1Tile, X2Tile>>;
+// What is compiled for a layout: in tn the addresses of the wide tile would spill.
+template <bool kMnA, bool kMnB>
+using Tiles = std::conditional_t<kMnA && kMnB, std::tuple<MainTile, SmallTile>,
+                                 std::tuple<MainTile, WideTile, SmallTile>>;
 constexpr int kGroups[] = {8, 16};  // rows of tiles that are walked together
 
 int BytesOf(const Problem& problem) { return static_cast<int>(Info(problem.dtype).storage_bytes); }
@@ -52,7 +45,7 @@ std::string Name(int bytes, int group) {
          ",rows=" + std::to_string(group);
 }
 
-template <bool kTransposedA>
+template <bool kMnA, bool kMnB>
 std::vector<std::string> CandidatesOf(const Problem& problem) {
   PricedCandidates priced;
   const int most = CurrentDevice().shared_bytes_optin;
@@ -65,13 +58,13 @@ std::vector<std::string> CandidatesOf(const Problem& problem) {
       priced.emplace_back(cost + group * 1e-6, Name<Tile>(BytesOf(problem), group));
     }
   };
-  std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles<kTransposedA>());
+  std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles<kMnA, kMnB>());
   return CheapestFirst(std::move(priced));
 }
 
 std::vector<std::string> Candidates(const Problem& problem) {
-  return problem.shape.layout[0] == 't' ? CandidatesOf<true>(problem)
-                                        : CandidatesOf<false>(problem);
+  return problem.shape.layout == "tn" ? CandidatesOf<true, true>(problem)
+                                      : CandidatesOf<false, false>(problem);
 }
 
 // How many blocks of a kernel run at once.
@@ -145,7 +138,7 @@ CreateResult CreateLayout(const Problem& problem, const OperandPointers& operand
           result.emplace(CreateTile<D, Tile, kMnA, kMnB, true>(problem, operands, group)));
     }
   };
-  std::apply([&](auto... tiles) { (try_tile(tiles), ...); }, Tiles<kMnA>());
+  std::apply([&](auto... tiles) { (try_tile(tiles), ...); }, Tiles<kMnA, kMnB>());
   if (result) return *std::move(result);
   return ImplementationError{
       ImplementationError::Kind::kUnsupported,

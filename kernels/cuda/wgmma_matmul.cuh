@@ -9,7 +9,7 @@
 // both.
 //
 // The ideas are published: CUTLASS (warp specialisation, multicast), fast.cu (the tile's shape, TMA
-// stores behind the products), DeepGEMM (arrivals by warp). NOTES-matmul.md has what was tried.
+// stores behind the products), DeepGEMM (arrivals by warp). README.md has what was tried.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -13,7 +13,7 @@ template <typename E>
 inline constexpr int kWordElements = static_cast<int>(16 / sizeof(typename E::Storage));
 
 // Without a hint: a kernel that also stores loses 5 % on an H200 where what it loads is the first
-// to be evicted (NOTES-memory.md). The compiler may move it over stores.
+// to be evicted (README.md). The compiler may move it over stores.
 __device__ inline uint4 LoadWord(const uint4* from) {
   uint4 word;
   asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"

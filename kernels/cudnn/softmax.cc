@@ -1,6 +1,6 @@
 // cudnn softmax: cudnnSoftmaxForward over the rows. A row is an image of `cols` channels and one
 // pixel; mode INSTANCE is up to 17 % faster on it than mode CHANNEL, wherever the row lies
-// (NOTES.md). The fast algorithm would not take the maximum off: a framework takes the accurate
+// (README.md). The fast algorithm would not take the maximum off: a framework takes the accurate
 // one.
 #include "kernels/cudnn/common.h"
 #include "kernels/cudnn/implementations.h"
