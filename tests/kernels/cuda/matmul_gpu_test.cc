@@ -96,8 +96,7 @@ std::vector<const Implementation*> Tunable() {
 
 INSTANTIATE_TEST_SUITE_P(Cuda, MatmulCandidates, ::testing::ValuesIn(Tunable()),
                          [](const auto& info) {
-                           const std::string& name = info.param->name;
-                           return name.substr(name.find('/') + 1);
+                           return testing::CellName({info.param, DType::kFp32});
                          });
 
 }  // namespace
