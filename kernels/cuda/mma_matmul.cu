@@ -30,17 +30,11 @@ struct NarrowWordsTile : MmaTile<128, 128, 64, 3, 64, 32> {};
 template <DType D>
 using NarrowTile = std::conditional_t<D == DType::kTf32, NarrowWordsTile, MainTile>;
 
-struct X1Tile : MmaTile<128, 256, 128, 4, 64, 64> {
-  static constexpr double kSlowness = 2;
-};
-struct X2Tile : MmaTile<256, 128, 128, 3, 64, 64> {
-  static constexpr double kSlowness = 2;
-};
-
-// A tuple of what is compiled for a layout: less where A is transposed, to spare build time.
-template <bool kTransposedA>
-using Tiles = std::conditional_t<kTransposedA, std::tuple<MainTile, WideTile, SmallTile>,
-                                 std::tuple<MainTile, WideTile, SmallTile, X1Tile, X2Tile>>;
+// What is compiled for a layout. Where A lies along m, the wide tile's addresses do not fit the
+// registers of every architecture.
+template <bool kMnA>
+using Tiles = std::conditional_t<kMnA, std::tuple<MainTile, SmallTile>,
+                                 std::tuple<MainTile, WideTile, SmallTile>>;
 constexpr int kGroups[] = {8, 16};  // rows of tiles that are walked together
 
 int BytesOf(const Problem& problem) { return static_cast<int>(Info(problem.dtype).storage_bytes); }
@@ -52,8 +46,7 @@ std::string Name(int bytes, int group) {
          ",rows=" + std::to_string(group);
 }
 
-template <bool kTransposedA>
-std::vector<std::string> CandidatesOf(const Problem& problem) {
+std::vector<std::string> Candidates(const Problem& problem) {
   PricedCandidates priced;
   const int most = CurrentDevice().shared_bytes_optin;
   const auto add = [&](auto tile) {
@@ -65,13 +58,12 @@ std::vector<std::string> CandidatesOf(const Problem& problem) {
       priced.emplace_back(cost + group * 1e-6, Name<Tile>(BytesOf(problem), group));
     }
   };
-  std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles<kTransposedA>());
+  if (problem.shape.layout[0] == 't') {
+    std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles<true>());
+  } else {
+    std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles<false>());
+  }
   return CheapestFirst(std::move(priced));
-}
-
-std::vector<std::string> Candidates(const Problem& problem) {
-  return problem.shape.layout[0] == 't' ? CandidatesOf<true>(problem)
-                                        : CandidatesOf<false>(problem);
 }
 
 // How many blocks of a kernel run at once.
@@ -163,7 +155,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
     constexpr DType kD = decltype(dtype)::value;
     if (layout == "nn") return CreateLayout<kD, false, true>(problem, operands, candidate);
     if (layout == "nt") return CreateLayout<kD, false, false>(problem, operands, candidate);
-    if (layout == "tn") return CreateLayout<kD, true, true>(problem, operands, candidate);
+    if (layout[0] == 't') return CreateLayout<kD, true, true>(problem, operands, candidate);
     return CreateLayout<kD, true, false>(problem, operands, candidate);
   });
 }
