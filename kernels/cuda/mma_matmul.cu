@@ -30,9 +30,10 @@ struct NarrowWordsTile : MmaTile<128, 128, 64, 3, 64, 32> {};
 template <DType D>
 using NarrowTile = std::conditional_t<D == DType::kTf32, NarrowWordsTile, MainTile>;
 
-// What is compiled for a layout: in tn the addresses of the wide tile would spill.
-template <bool kMnA, bool kMnB>
-using Tiles = std::conditional_t<kMnA && kMnB, std::tuple<MainTile, SmallTile>,
+// What is compiled for a layout. Where A lies along m, the wide tile's addresses do not fit the
+// registers of every architecture.
+template <bool kMnA>
+using Tiles = std::conditional_t<kMnA, std::tuple<MainTile, SmallTile>,
                                  std::tuple<MainTile, WideTile, SmallTile>>;
 constexpr int kGroups[] = {8, 16};  // rows of tiles that are walked together
 
@@ -45,8 +46,7 @@ std::string Name(int bytes, int group) {
          ",rows=" + std::to_string(group);
 }
 
-template <bool kMnA, bool kMnB>
-std::vector<std::string> CandidatesOf(const Problem& problem) {
+std::vector<std::string> Candidates(const Problem& problem) {
   PricedCandidates priced;
   const int most = CurrentDevice().shared_bytes_optin;
   const auto add = [&](auto tile) {
@@ -58,13 +58,12 @@ std::vector<std::string> CandidatesOf(const Problem& problem) {
       priced.emplace_back(cost + group * 1e-6, Name<Tile>(BytesOf(problem), group));
     }
   };
-  std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles<kMnA, kMnB>());
+  if (problem.shape.layout[0] == 't') {
+    std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles<true>());
+  } else {
+    std::apply([&](auto... tiles) { (add(tiles), ...); }, Tiles<false>());
+  }
   return CheapestFirst(std::move(priced));
-}
-
-std::vector<std::string> Candidates(const Problem& problem) {
-  return problem.shape.layout == "tn" ? CandidatesOf<true, true>(problem)
-                                      : CandidatesOf<false, false>(problem);
 }
 
 // How many blocks of a kernel run at once.
@@ -138,7 +137,7 @@ CreateResult CreateLayout(const Problem& problem, const OperandPointers& operand
           result.emplace(CreateTile<D, Tile, kMnA, kMnB, true>(problem, operands, group)));
     }
   };
-  std::apply([&](auto... tiles) { (try_tile(tiles), ...); }, Tiles<kMnA, kMnB>());
+  std::apply([&](auto... tiles) { (try_tile(tiles), ...); }, Tiles<kMnA>());
   if (result) return *std::move(result);
   return ImplementationError{
       ImplementationError::Kind::kUnsupported,
@@ -156,7 +155,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
     constexpr DType kD = decltype(dtype)::value;
     if (layout == "nn") return CreateLayout<kD, false, true>(problem, operands, candidate);
     if (layout == "nt") return CreateLayout<kD, false, false>(problem, operands, candidate);
-    if (layout == "tn") return CreateLayout<kD, true, true>(problem, operands, candidate);
+    if (layout[0] == 't') return CreateLayout<kD, true, true>(problem, operands, candidate);
     return CreateLayout<kD, true, false>(problem, operands, candidate);
   });
 }
