@@ -7,7 +7,7 @@ namespace kbench::client::selftest {
 namespace {
 
 constexpr double kFixtureSeconds = 400e-6;
-// What a fixture does beside copying, as a multiple of that (kernels/*/selftest_copy.*).
+// What a fixture does beside copying, as a multiple of that, at most (kernels/*/selftest_copy.*).
 constexpr double kWorkRatio = 50;
 constexpr std::int64_t kFewestElements = 1 << 12;
 constexpr std::int64_t kMostElements = 1 << 28;

@@ -28,8 +28,8 @@ bool AllPassed(const std::vector<Check>& checks);
 // flush, roofs, canaries.
 std::vector<Check> CalibrationChecks(const kbench::v1::Device& device);
 
-// Elements of a fp32 copy with which a fixture, which works some fifty times as long as a copy,
-// takes 200 to 400 us: a power of two.
+// Elements of a fp32 copy with which a fixture takes tens to hundreds of microseconds: a power of
+// two. It works some fifty times as long as a copy on a CPU, some nine times on an H200 (35 us).
 std::int64_t CopyElements(const kbench::v1::Device& device);
 
 // One submit of two fixtures.
