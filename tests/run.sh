@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The checks and tests that CI runs: installs what is missing, builds everything that compiles without a GPU, stops at the first red.
 #
-#   tests/run.sh [STEP...]     steps, in this order: lint build unit tidy sanitizers python (default: all but sanitizers,
+#   tests/run.sh [STEP...]     steps, in this order: lint build architectures unit tidy sanitizers python (default: all but sanitizers,
 #                              two more builds that take a quarter of an hour on 2 cores)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,10 +9,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source deploy/lib.sh
 
 steps=("$@")
-((${#steps[@]})) || steps=(lint build unit tidy python)
+((${#steps[@]})) || steps=(lint build architectures unit tidy python)
 for name in "${steps[@]}"; do
-  [[ " lint build unit tidy sanitizers python " == *" $name "* ]] || {
-    echo "run.sh: unknown step '$name'; the steps are: lint build unit tidy sanitizers python" >&2
+  [[ " lint build architectures unit tidy sanitizers python " == *" $name "* ]] || {
+    echo "run.sh: unknown step '$name'; the steps are: lint build architectures unit tidy sanitizers python" >&2
     exit 2
   }
 done
@@ -52,6 +52,17 @@ run_build() {
   nvcc=$(find_nvcc "")
   [[ -n $nvcc ]] && cuda=(-DKBENCH_CUDA=ON "-DKBENCH_NVCC=$nvcc" "-DKBENCH_CUDA_ARCHITECTURES=89;90a")
   build ci "${cuda[@]}"
+}
+
+# The best kernels for the GPUs that the build does not compile for.
+run_architectures() {
+  local nvcc
+  nvcc=$(find_nvcc "")
+  if [[ -n $nvcc ]]; then
+    quiet_step "kernels for other GPUs" python3 tests/kernels/cuda/architectures.py "$nvcc"
+  else
+    echo "no nvcc: the kernels are not compiled for other GPUs"
+  fi
 }
 
 # unit PRESET [OPTION...]: its ctest, with the closing line kept for the end.
