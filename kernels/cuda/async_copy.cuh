@@ -6,13 +6,13 @@
 
 namespace kbench::cuda {
 
-// Copies kBytes (4, 8 or 16, and aligned to them), or writes zeros where `exists` is false; `from`
-// must be a valid address either way.
+// Copies kBytes (4, 8 or 16, and aligned to them) to a shared address (SharedAddress() of
+// mbarrier.cuh); only the first `present` bytes are read, the rest is filled with zeros. 16 bytes
+// go around the first-level cache too.
 template <int kBytes>
-__device__ void CopyAsync(void* shared, const void* from, bool exists = true) {
-  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  const int present = exists ? kBytes : 0;
-  if constexpr (kBytes == 16) {  // around the first-level cache too
+__device__ inline void CopyAsync(std::uint32_t to, const void* from, int present = kBytes) {
+  static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16);
+  if constexpr (kBytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(present)
                  : "memory");
   } else {
@@ -22,11 +22,18 @@ __device__ void CopyAsync(void* shared, const void* from, bool exists = true) {
   }
 }
 
+// To a pointer, all or zeros; `from` must be a valid address either way.
+template <int kBytes>
+__device__ inline void CopyAsync(void* shared, const void* from, bool exists = true) {
+  CopyAsync<kBytes>(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared)), from,
+                    exists ? kBytes : 0);
+}
+
 __device__ inline void CommitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Until all of this thread's groups but the youngest kLeft are there.
+// Until all of this thread's groups but the youngest kLeft are there; a barrier tells the others.
 template <int kLeft>
-__device__ void WaitForCopies() {
+__device__ inline void WaitForCopies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 

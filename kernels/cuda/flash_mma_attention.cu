@@ -220,8 +220,8 @@ __device__ __forceinline__ void LoadQ(WarpRows<T>& rows, SwizzledTile<T::kHead> 
                                       int k_present) {
   q_tile.template Load<T::kRows, T::kThreads>(q, q_present);
   if constexpr (T::kKeepQ) {
-    CopyCommit();
-    CopyWait<0>();
+    CommitCopies();
+    WaitForCopies<0>();
     __syncthreads();
 #pragma unroll
     for (int m = 0; m < T::kRowTiles; ++m) {
@@ -233,7 +233,7 @@ __device__ __forceinline__ void LoadQ(WarpRows<T>& rows, SwizzledTile<T::kHead> 
     __syncthreads();  // K and V are to lie there
   }
   k_tile.template Load<T::kKeys, T::kThreads>(k, k_present);
-  CopyCommit();
+  CommitCopies();
 }
 
 template <typename T>
@@ -279,25 +279,25 @@ __global__ void __launch_bounds__(T::kThreads, T::kBlocks) FlashMmaKernel(Argume
     __syncthreads();  // everybody is done with V
     v_tile.template Load<T::kKeys, T::kThreads>(k + x.k_to_v, x.s - key);
     k += T::kTileBytes;
-    CopyCommit();
-    CopyWait<1>();
+    CommitCopies();
+    WaitForCopies<1>();
     __syncthreads();  // K is here
     Scores<T> scores = {};
     MultiplyQK<T>(rows, q_tile, k_tile, warp_row, scores);
     if (key + T::kKeys < keys) {
       next_k.template Load<T::kKeys, T::kThreads>(k, x.s - key - T::kKeys);
     }
-    CopyCommit();
+    CommitCopies();
     const int first_row = row0 + warp_row;
     if (key + T::kKeys > x.s || (x.causal && key + T::kKeys > first_row + 1)) {
       Mask<T>(scores, first_row, key, x);
     }
     Softmax<T>(rows, scores, x.scale);
-    CopyWait<1>();
+    WaitForCopies<1>();
     __syncthreads();  // V is here
     MultiplyPV<T>(rows, scores, v_tile);
   }
-  CopyWait<0>();
+  WaitForCopies<0>();
   __syncthreads();
   const int first_row = row0 + warp_row;
   StoreOutput<T>(rows, q_tile, warp_row,

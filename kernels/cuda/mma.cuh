@@ -1,6 +1,6 @@
-// The tensor cores by warp (mma.sync) and what feeds them: cp.async, ldmatrix, and stmatrix on
-// compute capability 9.0. Compute capability 8.0 and up. Device code; "warp" functions need all 32
-// threads. Shared addresses are SharedAddress() of mbarrier.cuh.
+// The tensor cores by warp (mma.sync) and what feeds them beside async_copy.cuh: ldmatrix, and
+// stmatrix on compute capability 9.0. Compute capability 8.0 and up. Device code; "warp" functions
+// need all 32 threads. Shared addresses are SharedAddress() of mbarrier.cuh.
 //
 // Fragments of m16n8k16, with g = lane / 4 and t = lane % 4 (two elements a register):
 //   A: (g, 2t) (g+8, 2t) (g, 2t+8) (g+8, 2t+8)   B: (k 2t, n g) (k 2t+8, n g)
@@ -12,29 +12,9 @@
 #include <cstdint>
 
 #include "kernels/catalog/dtype.h"
+#include "kernels/cuda/async_copy.cuh"
 
 namespace kbench::cuda {
-
-// Copies kBytes (4, 8 or 16) from global to shared memory in the background; only the first
-// `present` bytes are read, the rest is filled with zeros. 16 bytes bypass L1.
-template <int kBytes>
-__device__ inline void CopyAsync(std::uint32_t to, const void* from, int present = kBytes) {
-  static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16);
-  if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(present)
-                 : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(kBytes),
-                 "r"(present)
-                 : "memory");
-  }
-}
-__device__ inline void CopyCommit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// All but the newest kPending groups of this thread have arrived; a barrier tells the others.
-template <int kPending>
-__device__ inline void CopyWait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
-}
 
 // Four 8x8 matrices of 16-bit elements: lane l gives the address of row l % 8 of matrix l / 8, and
 // gets the elements (l / 4, 2 (l % 4)) and the next of matrix i in to[i]. Warp.

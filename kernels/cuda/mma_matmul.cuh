@@ -315,7 +315,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     if (part == parts - 1) {
       loader_a.NextStage();
       loader_b.NextStage();
-      CopyCommit();
+      CommitCopies();
     }
   };
   const auto begin = [&] {
@@ -333,7 +333,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     if (place == ring + Tile::kStages * Tile::kStageBytes) place = ring;
   };
   while (true) {
-    CopyWait<Tile::kStages - 2>();
+    WaitForCopies<Tile::kStages - 2>();
     __syncthreads();
     LoadFragments<OpA, true>(fragments_a[0], ring + first_a, 0);
     LoadFragments<OpB, false>(fragments_b[0], ring + first_b, 0);
@@ -345,7 +345,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
 #pragma unroll
       for (int step = 0; step < kSteps; ++step) {
         if (step == kSteps - 1) {  // the next stage is wanted, and nobody reads this one any more
-          CopyWait<Tile::kStages - 2>();
+          WaitForCopies<Tile::kStages - 2>();
           __syncthreads();
           advance(here);
         }
@@ -370,7 +370,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     tile += static_cast<int>(gridDim.x);
     const bool more = kMmaManyTiles<D> && tile < tiles;
     if (more) {
-      CopyWait<0>();
+      WaitForCopies<0>();
       __syncthreads();  // nobody reads the ring any more, or fills it with zeros
       x.Find(tile, row, column);
       loader_a = LoaderA(a, x.m, x.k, std::int64_t{row} * Tile::kRows);
@@ -380,7 +380,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     StoreTile<D>(d, c, x, row0, column0);
     if (!more) break;
   }
-  CopyWait<0>();
+  WaitForCopies<0>();
 #endif
 }
 
