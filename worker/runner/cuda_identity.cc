@@ -1,6 +1,7 @@
 #include "worker/runner/cuda_identity.h"
 
 #include <cublas_v2.h>
+#include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
 #include "kernels/cublas/table.h"
@@ -41,6 +42,10 @@ RunnerIdentity CudaIdentity(int threads) {
   identity.libraries = {{"cuda-runtime", CudaVersion(cudaRuntimeGetVersion)},
                         {"cuda-driver", CudaVersion(cudaDriverGetVersion)},
                         {"cublas", CublasVersion()}};
+  identity.profiler_range = [](bool begins) {
+    // Without a profiler these do nothing.
+    (void)(begins ? cudaProfilerStart() : cudaProfilerStop());
+  };
   return identity;
 }
 
