@@ -94,10 +94,10 @@ void CaseDriver::Disassemble() {
     for (const v1::CodeFile& file : cell->code_files) {
       const double seconds = std::min(kDisassembleSeconds, LeftAfterRounds());
       if (file.kind() != "cubin" || seconds < kLeastSeconds) continue;
-      const auto text = profile::Disassemble(
-          context_.disassembler, cell->code_dir + "/" + file.name(),
-          {file.functions().begin(), file.functions().end()}, seconds, kMostFileBytes,
-          [this] { return Stopped(); });
+      const auto text =
+          profile::Disassemble(context_.disassembler, cell->code_dir + "/" + file.name(),
+                               {file.functions().begin(), file.functions().end()}, seconds,
+                               kMostFileBytes, [this] { return Stopped(); });
       if (!text.ok()) {
         spdlog::info("no SASS of {}: {}", cell->name, std::string(text.status().message()));
         continue;
@@ -121,8 +121,7 @@ std::string CaseDriver::CodeName(const Cell& cell, std::size_t index) const {
   return FileName("", cell.name, number + "." + cell.code_files[index].kind());
 }
 
-void CaseDriver::AddCode(const Cell& cell, v1::Result* result,
-                         v1::AttemptResult* attempt) const {
+void CaseDriver::AddCode(const Cell& cell, v1::Result* result, v1::AttemptResult* attempt) const {
   for (const std::string& name : cell.sent_code) result->add_artifacts(name);
   for (std::size_t i = 0; i < cell.code_files.size(); ++i) {
     const v1::CodeFile& file = cell.code_files[i];

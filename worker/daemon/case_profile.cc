@@ -36,8 +36,9 @@ void CaseDriver::ProfileCells() {
   if (context_.facts->device.kind() != "cuda") {
     why = "no profile: it needs a GPU and Nsight Compute";
   } else if (context_.ncu.empty()) {
-    why = "no profile: it needs Nsight Compute, and ncu is neither on the worker's PATH nor in "
-          "/usr/local/cuda/bin or /opt/nvidia/nsight-compute";
+    why =
+        "no profile: it needs Nsight Compute, and ncu is neither on the worker's PATH nor in "
+        "/usr/local/cuda/bin or /opt/nvidia/nsight-compute";
   }
   const PhaseScope phase(this, "profile");
   int left = 0;

@@ -26,10 +26,9 @@ std::vector<Section> ElfSections(std::string_view file) {
   Elf64_Ehdr header;
   if (file.size() < sizeof(header)) return {};
   std::memcpy(&header, file.data(), sizeof(header));
-  const bool readable = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-                        header.e_ident[EI_CLASS] == ELFCLASS64 &&
-                        header.e_ident[EI_DATA] == ELFDATA2LSB &&
-                        header.e_shentsize == sizeof(Elf64_Shdr);
+  const bool readable =
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+      header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_shentsize == sizeof(Elf64_Shdr);
   if (!readable) return {};
   const std::string_view table =
       Part(file, header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));

@@ -18,8 +18,8 @@ constexpr std::uint32_t kMostEntryHeader = 4096;
 constexpr std::size_t kAlignment = 8;
 constexpr std::uint16_t kPtxKind = 1;
 constexpr std::uint16_t kCubinKind = 2;
-constexpr std::uint64_t kArchitectureAlone = 1 << 20;  // sm_90a
-constexpr std::uint64_t kFamilyAlone = 1 << 21;        // sm_100f
+constexpr std::uint64_t kArchitectureAlone = 1 << 20;        // sm_90a
+constexpr std::uint64_t kFamilyAlone = 1 << 21;              // sm_100f
 constexpr std::uint64_t kCompressedFlags = 0x2000 | 0x8000;  // LZ4, Zstandard
 
 // The caller has checked that the bytes are there.
@@ -110,8 +110,7 @@ Contents ReadFatbin(std::string_view section) {
     while (!rest.empty()) {
       std::size_t taken = 0;
       if (!ReadEntry(rest, &taken, &contents)) {
-        contents.problem =
-            "no entry of device code at byte " + std::to_string(at - rest.size());
+        contents.problem = "no entry of device code at byte " + std::to_string(at - rest.size());
         return contents;
       }
       rest.remove_prefix(taken);

@@ -123,24 +123,23 @@ std::string ConflictWords(const KernelRow& row) {
 
 Limiter Saturated(const KernelRow& row, const Unit& unit) {
   Limiter limiter{unit.limiter, ""};
-  const bool conflicts =
-      limiter.name == "shared-memory" && ConflictShare(row) >= kConflictShare;
+  const bool conflicts = limiter.name == "shared-memory" && ConflictShare(row) >= kConflictShare;
   if (conflicts) limiter.name = "bank-conflicts";
-  limiter.sentence =
-      fmt::format("limited by {}{}: {:.0f} % of its peak{}", unit.words,
-                  conflicts ? " with bank conflicts" : "", unit.percent,
-                  limiter.name == "dram" ? Bandwidth(row) : "");
+  limiter.sentence = fmt::format("limited by {}{}: {:.0f} % of its peak{}", unit.words,
+                                 conflicts ? " with bank conflicts" : "", unit.percent,
+                                 limiter.name == "dram" ? Bandwidth(row) : "");
   return limiter;
 }
 
 Limiter Latency(const KernelRow& row, const Unit& busiest) {
   Limiter limiter{"latency", ""};
-  limiter.sentence = fmt::format("limited by latency: no unit is busy, the busiest, {}, is at "
-                                 "{:.0f} % of its peak",
-                                 busiest.words, busiest.percent);
+  limiter.sentence = fmt::format(
+      "limited by latency: no unit is busy, the busiest, {}, is at "
+      "{:.0f} % of its peak",
+      busiest.words, busiest.percent);
   if (row.Value(kWarps) > 0) {
-    limiter.sentence += fmt::format(", with {:.0f} % of the warps a multiprocessor holds",
-                                    row.Value(kWarps));
+    limiter.sentence +=
+        fmt::format(", with {:.0f} % of the warps a multiprocessor holds", row.Value(kWarps));
   }
   const std::string stall = StallWords(row);
   if (!stall.empty()) limiter.sentence += "; " + stall;
@@ -150,10 +149,9 @@ Limiter Latency(const KernelRow& row, const Unit& busiest) {
 }  // namespace
 
 std::vector<std::string> MetricsFor(const std::string& architecture) {
-  std::vector<std::string> metrics = {kDuration,  kDram,          kDramBytes, kL2,
-                                      kL1,        kSm,            kShared,    kSharedWavefronts,
-                                      kConflicts, kTensor,        kIssue,     kWarps,
-                                      kTensorInteger};
+  std::vector<std::string> metrics = {kDuration, kDram,   kDramBytes,        kL2,        kL1,
+                                      kSm,       kShared, kSharedWavefronts, kConflicts, kTensor,
+                                      kIssue,    kWarps,  kTensorInteger};
   for (const Stall& stall : kStalls) {
     const bool hopper = std::string_view(stall.name) == "gmma";
     if (!hopper || architecture == "sm_90") metrics.push_back(StallMetric(stall.name));

@@ -13,14 +13,14 @@
 namespace kbench::profile {
 
 struct Look {
-  std::string ncu;                       // path of the program
-  std::vector<std::string> runner;       // program and arguments, without --parent
+  std::string ncu;                  // path of the program
+  std::vector<std::string> runner;  // program and arguments, without --parent
   std::map<std::string, std::string> env;
-  v1::RunnerRequest prepare;             // what the runner is asked before the launch
-  std::string architecture;              // of the device: sm_90
-  bool cold = true;                      // caches are flushed before the launch
-  std::string folder;                    // for its files
-  double seconds = 60;                   // of all
+  v1::RunnerRequest prepare;  // what the runner is asked before the launch
+  std::string architecture;   // of the device: sm_90
+  bool cold = true;           // caches are flushed before the launch
+  std::string folder;         // for its files
+  double seconds = 60;        // of all
 };
 
 struct Seen {

@@ -49,9 +49,9 @@ std::vector<std::string> Fields(std::string_view line) {
 // How many base units one of these is: ncu scales by itself unless it is told not to.
 double Scale(const std::string& unit) {
   static const std::map<std::string, double> scales = {
-      {"ns", 1e-9},   {"nsecond", 1e-9}, {"us", 1e-6},   {"usecond", 1e-6}, {"ms", 1e-3},
-      {"msecond", 1e-3}, {"s", 1},       {"second", 1},  {"Kbyte", 1e3},    {"Mbyte", 1e6},
-      {"Gbyte", 1e9}, {"Tbyte", 1e12}};
+      {"ns", 1e-9},   {"nsecond", 1e-9}, {"us", 1e-6},   {"usecond", 1e-6},
+      {"ms", 1e-3},   {"msecond", 1e-3}, {"s", 1},       {"second", 1},
+      {"Kbyte", 1e3}, {"Mbyte", 1e6},    {"Gbyte", 1e9}, {"Tbyte", 1e12}};
   const auto found = scales.find(unit);
   return found == scales.end() ? 1 : found->second;
 }

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr char kToolkit[] = "/usr/local/cuda/bin";
 constexpr char kNsightCompute[] = "/opt/nvidia/nsight-compute";
 constexpr double kLookSeconds = 0.05;
+constexpr std::size_t kLeastErrorBytes = 4096;
 
 class File {
  public:
@@ -116,7 +117,7 @@ absl::StatusOr<ToolOutput> RunTool(const Tool& tool, const std::function<bool()>
   if (process->pidfd >= 0) close(process->pidfd);
   output.exit_code = status.exited ? status.code : killed.code;
   output.out = ReadStart(out_path, tool.most_bytes);
-  output.err = ReadStart(err_path, tool.most_bytes);
+  output.err = ReadStart(err_path, std::max(tool.most_bytes, kLeastErrorBytes));
   std::error_code ignored;
   fs::remove(out_path, ignored);
   fs::remove(err_path, ignored);

@@ -21,9 +21,9 @@ std::string FindDisassembler();
 struct Tool {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env = {};
-  std::string input = {};  // a file for its standard input; empty: nothing
-  std::string folder;      // where what it prints is kept meanwhile
-  double seconds = 10;     // then it is killed
+  std::string input = {};            // a file for its standard input; empty: nothing
+  std::string folder;                // where what it prints is kept meanwhile
+  double seconds = 10;               // then it is killed
   std::size_t most_bytes = 1 << 20;  // of each kind of output; the rest is cut off
 };
 
