@@ -92,12 +92,8 @@ void CaseDriver::Disassemble() {
   for (const auto& cell : cells_) {
     std::vector<v1::CodeFile> texts;
     for (const v1::CodeFile& file : cell->code_files) {
-      const double seconds = std::min(kDisassembleSeconds, LeftAfterRounds());
-      if (file.kind() != "cubin" || seconds < kLeastSeconds) continue;
-      const auto text =
-          profile::Disassemble(context_.disassembler, cell->code_dir + "/" + file.name(),
-                               {file.functions().begin(), file.functions().end()}, seconds,
-                               kMostFileBytes, [this] { return Stopped(); });
+      if (file.kind() != "cubin") continue;
+      const auto text = TextOf(*cell, file);
       if (!text.ok()) {
         spdlog::info("no SASS of {}: {}", cell->name, std::string(text.status().message()));
         continue;
@@ -109,6 +105,20 @@ void CaseDriver::Disassemble() {
     }
     cell->code_files.insert(cell->code_files.end(), texts.begin(), texts.end());
   }
+}
+
+absl::StatusOr<std::string> CaseDriver::TextOf(const Cell& cell, const v1::CodeFile& cubin) const {
+  const std::string key = cell.code_key + " " + cubin.name();
+  if (context_.code != nullptr) {
+    if (const std::string* known = context_.code->FindText(key)) return *known;
+  }
+  const double seconds = std::min(kDisassembleSeconds, LeftAfterRounds());
+  if (seconds < kLeastSeconds) return absl::DeadlineExceededError("no time is left");
+  auto text = profile::Disassemble(context_.disassembler, cell.code_dir + "/" + cubin.name(),
+                                   {cubin.functions().begin(), cubin.functions().end()}, seconds,
+                                   kMostFileBytes, [this] { return Stopped(); });
+  if (text.ok() && context_.code != nullptr) context_.code->KeepText(key, *text);
+  return text;
 }
 
 // "cuda_mma.cubin"; "cuda_mma-2.cubin" for a second translation unit.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "kbench/v1/worker_service.pb.h"
 #include "kernels/catalog/problem.h"
 #include "proto/support/clock.h"
@@ -143,6 +144,7 @@ class CaseDriver {
   void CollectCode(Cell& cell);
   bool AskForCode(Cell& cell, const std::string& directory, v1::CodeCollected* collected);
   void Disassemble();
+  absl::StatusOr<std::string> TextOf(const Cell& cell, const v1::CodeFile& cubin) const;
   void AddCode(const Cell& cell, v1::Result* result, v1::AttemptResult* attempt) const;
   void RememberCode(const v1::AttemptResult& attempt) const;
   std::string CodeName(const Cell& cell, std::size_t index) const;

@@ -1,6 +1,8 @@
 #include "worker/profile/disassemble.h"
 
+#include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "fmt/format.h"
 #include "worker/profile/tool.h"
@@ -22,6 +24,10 @@ absl::StatusOr<std::string> Disassemble(const std::string& program, const std::s
     tool.argv.insert(tool.argv.end(), {"--dump-sass", "--function", names});
   }
   tool.argv.push_back(cubin);
+  // cuobjdump looks for nvdisasm on the PATH.
+  const char* search = std::getenv("PATH");
+  tool.env["PATH"] = path.parent_path().string() + (search == nullptr ? "" : ":") +
+                     (search == nullptr ? "" : search);
   tool.folder = std::filesystem::path(cubin).parent_path().string();
   tool.seconds = seconds;
   tool.most_bytes = most_bytes;

@@ -60,6 +60,16 @@ TEST_F(CaseCodeTest, LaterCasesOfTheJobNameWhatTheFirstSent) {
   EXPECT_NE(Find("fake_coded.ptx"), nullptr);
 }
 
+TEST_F(CaseCodeTest, WhatWasDisassembledOnceIsKnown) {
+  disassembler_ = Script("cuobjdump", "echo run >> \"$0.runs\"; echo text\n");
+  Implementations({"fake/coded"});
+  Run();
+  memory_.Forget();  // another job
+  Run();
+  EXPECT_EQ(Find("fake_coded.sass")->content(), "text\n");
+  EXPECT_EQ(std::filesystem::file_size(disassembler_ + ".runs"), 4u) << "it ran once";
+}
+
 TEST_F(CaseCodeTest, WhatWasNotStoredIsSentAgain) {
   Implementations({"fake/coded"});
   cancel_.Cancel(CancelToken::Why::kShutdown);
