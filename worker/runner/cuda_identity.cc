@@ -34,6 +34,10 @@ RunnerIdentity CudaIdentity(int threads) {
   identity.name = "kbench-runner-cuda";
   identity.device = "cuda";
   identity.threads = threads;
+  identity.profiler_range = [](bool begins) {
+    // Without a profiler these do nothing.
+    (void)(begins ? cudaProfilerStart() : cudaProfilerStop());
+  };
   for (const auto* table : {&CublasTable(), &CudaTable()}) {
     for (const Implementation& implementation : *table) {
       identity.implementations.push_back(&implementation);
@@ -42,10 +46,6 @@ RunnerIdentity CudaIdentity(int threads) {
   identity.libraries = {{"cuda-runtime", CudaVersion(cudaRuntimeGetVersion)},
                         {"cuda-driver", CudaVersion(cudaDriverGetVersion)},
                         {"cublas", CublasVersion()}};
-  identity.profiler_range = [](bool begins) {
-    // Without a profiler these do nothing.
-    (void)(begins ? cudaProfilerStart() : cudaProfilerStop());
-  };
   return identity;
 }
 
