@@ -31,13 +31,13 @@ std::string CublasVersion() {
 
 RunnerIdentity CudaIdentity(int threads) {
   RunnerIdentity identity;
-  identity.name = "kbench-runner-cuda";
-  identity.device = "cuda";
-  identity.threads = threads;
   identity.profiler_range = [](bool begins) {
     // Without a profiler these do nothing.
     (void)(begins ? cudaProfilerStart() : cudaProfilerStop());
   };
+  identity.name = "kbench-runner-cuda";
+  identity.device = "cuda";
+  identity.threads = threads;
   for (const auto* table : {&CublasTable(), &CudaTable()}) {
     for (const Implementation& implementation : *table) {
       identity.implementations.push_back(&implementation);
