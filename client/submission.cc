@@ -63,6 +63,7 @@ absl::Status FillPolicy(const Submission& submission, JobSpec* spec) {
     policy->set_target_ratio(ratio);
   }
   policy->set_if_busy(submission.if_busy);
+  policy->set_profile(submission.profile);
   if (!submission.margin.empty()) {
     double ratio = 0;
     if (!ParseRatio(submission.margin, &ratio) || ratio <= 0) {

@@ -25,6 +25,7 @@ struct Submission {
   std::string budget = {};         // "60s"
   std::string queue_timeout = {};  // "10m"
   std::uint64_t seed = 0;
+  bool profile = false;
   int priority = -1;                     // below 0: the default
   std::vector<std::string> labels = {};  // key=value
 };

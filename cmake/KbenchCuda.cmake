@@ -20,6 +20,8 @@ if(NOT KBENCH_CUDA STREQUAL "OFF" AND NOT KBENCH_SANITIZE)
       set(CMAKE_CUDA_STANDARD_REQUIRED ON)
       find_package(CUDAToolkit 12.8 REQUIRED)
       set(KBENCH_HAVE_CUDA ON)
+      # So that the runner can read its own device code (worker/fatbin). What is packed is compressed anyway.
+      add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--no-compress>)
     else()
       message(STATUS "nvcc ${CMAKE_MATCH_1} is older than 12.8: the CUDA runner is left out")
     endif()

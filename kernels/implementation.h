@@ -38,6 +38,11 @@ struct DeviceContext {
   std::string candidate{};
 };
 
+// The key of Instance::Configuration() under which the names of the instance's device functions
+// stand, as the linker knows them, with spaces between. The runner finds their code by it and
+// leaves it out of the result.
+inline constexpr char kDeviceFunctionsKey[] = "device_functions";
+
 // A prepared implementation: everything that may be done once (handles, plans, workspaces, packing
 // of nothing but its own scratch) is done.
 class Instance {

@@ -1,4 +1,4 @@
-// artifacts: raw samples and captured output of a job.
+// artifacts: raw samples, captured output and device code of a job.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -45,7 +45,7 @@ absl::Status Fetch(const Backend& backend, const std::string& name, std::ostream
 class Artifacts final : public Command {
  public:
   std::string name() const override { return "artifacts"; }
-  std::string help() const override { return "List or fetch a job's samples and logs"; }
+  std::string help() const override { return "List or fetch a job's samples, logs, PTX and SASS"; }
 
   void Declare(Arguments& arguments) override {
     arguments.Positional("JOB", &job_, "As submit or list printed it");

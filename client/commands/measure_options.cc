@@ -20,6 +20,7 @@ void MeasureOptions::Declare(Arguments& arguments) {
                    "Differences up to this one do not matter (default 1%)");
   arguments.Choice("--if-busy", &what.if_busy, {"wait", "run", "fail"},
                    "When others use a GPU (wait)");
+  arguments.Flag("--profile", &what.profile, "Then say what limits each one, by Nsight Compute");
   arguments.Flag("--fresh", &fresh_, "Measure anew: every submit does, nothing is reused");
   arguments.Option("--budget", &what.budget, "TIME", "Time one case may take (default 60s)");
   arguments.Integer("--priority", &what.priority, 0, 1000, "N",
@@ -51,6 +52,7 @@ std::string MeasureOptions::FirstGiven() const {
                                                 {"--quick", quick_},
                                                 {"--precise", precise_},
                                                 {"--if-busy", !what.if_busy.empty()},
+                                                {"--profile", what.profile},
                                                 {"--fresh", fresh_},
                                                 {"--budget", !what.budget.empty()},
                                                 {"--priority", what.priority >= 0},

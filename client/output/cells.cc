@@ -119,6 +119,10 @@ std::vector<std::string> CaseNotes(const CaseStatus& status) {
       notes.push_back(result.implementation() + " against " + result.comparison().baseline() +
                       ": " + result.comparison().message());
     }
+    const kbench::v1::Profile& profile = result.profile();
+    for (const std::string& text : {profile.sentence(), profile.message()}) {
+      if (!text.empty()) notes.push_back(result.implementation() + ": " + text);
+    }
     const std::string sentence = VerdictSentence(result);
     if (result.verdict() == kbench::v1::VERDICT_VALID) {
       if (!sentence.empty()) notes.push_back(result.implementation() + ": " + sentence);

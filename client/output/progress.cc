@@ -41,6 +41,7 @@ std::string PhaseWord(const std::string& phase) {
                                                            {"warm", "warming up"},
                                                            {"measure", "measuring"},
                                                            {"check", "checking"},
+                                                           {"profile", "profiling"},
                                                            {"finish", "finishing"}};
   const auto known = words.find(phase);
   return known == words.end() ? phase : known->second;

@@ -12,6 +12,18 @@ std::string Text(dim3 extents) {
   return text;
 }
 
+// Adds the kernel's name to those that are known, once. Without one its code is not found: no more.
+void AddName(const void* kernel, ConfigurationMap& configuration) {
+  const char* name = nullptr;
+  if (cudaFuncGetName(&name, kernel) != cudaSuccess || name == nullptr) {
+    cudaGetLastError();
+    return;
+  }
+  std::string& names = configuration[kDeviceFunctionsKey];
+  if ((" " + names + " ").find(" " + std::string(name) + " ") != std::string::npos) return;
+  names += (names.empty() ? "" : " ") + std::string(name);
+}
+
 }  // namespace
 
 ImplementationError DeviceError(const std::string& what, cudaError_t error,
@@ -117,6 +129,7 @@ std::optional<ImplementationError> LoadKernel(const void* kernel, const Geometry
   configuration["dynamic_shared_bytes"] = std::to_string(dynamic);
   configuration["local_bytes"] = std::to_string(attributes.localSizeBytes);
   configuration["blocks_per_multiprocessor"] = std::to_string(resident);
+  AddName(kernel, configuration);
   return std::nullopt;
 }
 

@@ -110,8 +110,9 @@ cudaError_t LaunchKernel(const Geometry& geometry, cudaStream_t stream,
 // Loads the kernel onto the device, so that no launch has to (loading may wait for the device),
 // allows it the dynamic shared memory, and adds what the compiler made of it to the configuration:
 // block, grid, cluster, registers, static and dynamic shared memory, local memory (spills and
-// arrays of a thread) and how many blocks a multiprocessor holds. Returns nothing, or why this
-// device cannot run it.
+// arrays of a thread) and how many blocks a multiprocessor holds; and the kernel's name under
+// kDeviceFunctionsKey, beside those loaded before it. Returns nothing, or why this device cannot
+// run it.
 std::optional<ImplementationError> LoadKernel(const void* kernel, const Geometry& geometry,
                                               ConfigurationMap& configuration);
 

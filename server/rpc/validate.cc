@@ -258,6 +258,17 @@ absl::Status CheckPolicy(const kbench::v1::MeasurementPolicy& policy) {
   return absl::OkStatus();
 }
 
+// `devices`: where the cases may run, as far as they are known.
+absl::Status CheckProfile(const JobSpec& spec, const std::vector<const Device*>& devices) {
+  const bool gpu = std::any_of(devices.begin(), devices.end(),
+                               [](const Device* device) { return device->kind() == "cuda"; });
+  if (!spec.policy().profile() || devices.empty() || gpu) return absl::OkStatus();
+  return FieldError("spec.policy.profile", "PROFILE_NEEDS_GPU",
+                    fmt::format("a profile needs a GPU and Nsight Compute, and device {} is a CPU; "
+                                "leave --profile out, or name a GPU",
+                                devices.front()->name()));
+}
+
 absl::Status CheckJobFields(const SubmitJobRequest& request) {
   KB_RETURN_IF_ERROR(CheckSizes(request));
   const JobSpec& spec = request.spec();
@@ -319,6 +330,7 @@ absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
     KB_RETURN_IF_ERROR(ResolveCase(i, devices, *spec.mutable_cases(i)));
   }
   KB_RETURN_IF_ERROR(CheckImplementations(spec, all));
+  KB_RETURN_IF_ERROR(CheckProfile(spec, all));
   return spec;
 }
 

@@ -127,6 +127,27 @@ absl::Status InsertResult(Database& db, const kbench::v1::Result& result) {
       .Run();
 }
 
+bool IsCode(const kbench::v1::Artifact& artifact) {
+  const std::string& type = artifact.media_type();
+  return type == "text/x-ptx" || type == "text/x-sass" || type == "application/x-cubin";
+}
+
+// The row that holds these bytes, made where there is none. By comparison, not by a digest: of one
+// size there are few.
+absl::StatusOr<std::int64_t> ContentRow(Database& db, const std::string& content) {
+  const auto size = static_cast<std::int64_t>(content.size());
+  {
+    KB_ASSIGN_OR_RETURN(Statement find,
+                        db.Prepare("SELECT id FROM contents WHERE size_bytes = ? AND content = ?"));
+    KB_ASSIGN_OR_RETURN(const bool found, find.Bind(size).BindBlob(content).Step());
+    if (found) return find.Int(0);
+  }
+  KB_ASSIGN_OR_RETURN(Statement insert,
+                      db.Prepare("INSERT INTO contents (size_bytes, content) VALUES (?, ?)"));
+  KB_RETURN_IF_ERROR(insert.Bind(size).BindBlob(content).Run());
+  return db.LastInsertId();
+}
+
 // artifacts/<job id>-<case>-<file>
 absl::Status InsertArtifact(Database& db, const kbench::v1::Artifact& artifact) {
   const std::string& name = artifact.name();
@@ -137,15 +158,25 @@ absl::Status InsertArtifact(Database& db, const kbench::v1::Artifact& artifact) 
   }
   KB_ASSIGN_OR_RETURN(const std::int64_t job,
                       JobRow(db, "jobs/" + name.substr(slash + 1, dash - slash - 1)));
+  std::int64_t shared = 0;
+  if (IsCode(artifact)) {
+    KB_ASSIGN_OR_RETURN(shared, ContentRow(db, artifact.content()));
+  }
   KB_ASSIGN_OR_RETURN(Statement insert,
                       db.Prepare("INSERT INTO artifacts (name, job, media_type, size_bytes, "
-                                 "content) VALUES (?, ?, ?, ?, ?)"));
-  return insert.Bind(name)
+                                 "content, shared) VALUES (?, ?, ?, ?, ?, ?)"));
+  const std::string nothing;
+  insert.Bind(name)
       .Bind(job)
       .Bind(artifact.media_type())
       .Bind(static_cast<std::int64_t>(artifact.content().size()))
-      .BindBlob(artifact.content())
-      .Run();
+      .BindBlob(shared == 0 ? artifact.content() : nothing);
+  if (shared == 0) {
+    insert.BindNull();
+  } else {
+    insert.Bind(shared);
+  }
+  return insert.Run();
 }
 
 // What the tables of cases and results hold already is left out.

@@ -93,6 +93,18 @@ CREATE TABLE artifacts (
 CREATE INDEX artifacts_by_job ON artifacts (job, id);
 )sql";
 
+// Device code is the same in job after job: its bytes are kept once, and found by their size. An
+// artifact with a row here has no content of its own.
+constexpr char kSharedContents[] = R"sql(
+CREATE TABLE contents (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  size_bytes INTEGER NOT NULL,
+  content BLOB NOT NULL
+) STRICT;
+CREATE INDEX contents_by_size ON contents (size_bytes);
+ALTER TABLE artifacts ADD COLUMN shared INTEGER REFERENCES contents (id);
+)sql";
+
 absl::Status Refuse(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = reason});
 }
@@ -100,7 +112,8 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 }  // namespace
 
 const std::vector<std::string>& Migrations() {
-  static const std::vector<std::string>* const steps = new std::vector<std::string>{kFirstSchema};
+  static const std::vector<std::string>* const steps =
+      new std::vector<std::string>{kFirstSchema, kSharedContents};
   return *steps;
 }
 

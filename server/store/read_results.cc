@@ -121,7 +121,8 @@ absl::StatusOr<std::vector<Artifact>> ReadArtifacts(Database& db, const std::str
 absl::StatusOr<Artifact> ReadArtifact(Database& db, const std::string& name) {
   KB_ASSIGN_OR_RETURN(
       Statement row,
-      db.Prepare("SELECT name, media_type, size_bytes, content FROM artifacts WHERE name = ?"));
+      db.Prepare("SELECT a.name, a.media_type, a.size_bytes, coalesce(c.content, a.content) "
+                 "FROM artifacts a LEFT JOIN contents c ON c.id = a.shared WHERE a.name = ?"));
   KB_ASSIGN_OR_RETURN(const bool found, row.Bind(name).Step());
   if (!found) return NotFound("artifact", "ARTIFACT_NOT_FOUND", name);
   Artifact artifact;

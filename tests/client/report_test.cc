@@ -73,6 +73,15 @@ TEST(TableTest, ATableWithoutANumberSaysWhatToDo) {
               Not(HasSubstr("Nothing was measured")));
 }
 
+TEST(TableTest, AProfileIsASentenceBeneathTheRows) {
+  const std::string seen = Write(
+      Format::kTable,
+      "results {" + OkRow("cublas", "profile { sentence: \"limited by the tensor cores: 95 %\" }") +
+          "} results {" + OkRow("cuda/mma", "profile { message: \"no profile: no ncu\" }") + "}");
+  EXPECT_THAT(seen, HasSubstr("\ncublas: limited by the tensor cores: 95 %\n"));
+  EXPECT_THAT(seen, HasSubstr("\ncuda/mma: no profile: no ncu\n"));
+}
+
 TEST(TableTest, NeverWiderThanNinetyColumns) {
   for (const std::string name :
        {"cublas", "cpu/openblas-via-fp32", "cuda/a-very-long-variant-name-of-the-future"}) {

@@ -45,11 +45,13 @@ TEST(SubmissionTest, PolicyAndLabels) {
                                .budget = "90s",
                                .queue_timeout = "10m",
                                .seed = 7,
+                               .profile = true,
                                .priority = 0,
                                .labels = {"team=a=b", "empty="}});
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_DOUBLE_EQ(spec->policy().target_ratio(), 0.02);
   EXPECT_DOUBLE_EQ(spec->policy().margin_ratio(), 0.005);
+  EXPECT_TRUE(spec->policy().profile());
   EXPECT_EQ(spec->policy().if_busy(), "fail");
   EXPECT_EQ(spec->policy().case_budget().seconds(), 90);
   EXPECT_EQ(spec->policy().seed(), 7U);

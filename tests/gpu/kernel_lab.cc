@@ -90,7 +90,7 @@ bool RunRow(const Implementation& line, const Problem& problem, const std::strin
                 entry.compulsory_bytes(problem) / seconds * 1e-9);
   }
   for (const auto& [key, value] : (*instance)->Configuration()) {
-    std::printf(" %s=%s", key.c_str(), value.c_str());
+    if (key != kDeviceFunctionsKey) std::printf(" %s=%s", key.c_str(), value.c_str());
   }
   std::printf("\n");
   std::fflush(stdout);

@@ -17,6 +17,7 @@
 #   --repeatability    also measures twenty times over, A/A and the pace of a case (repeatability.py). Leaves repeatability.md and .json in $OUT
 #   --only PART        of --repeatability: spread, selftest or pace; may be repeated
 #   --library-table    also measures our best kernels beside the libraries (library_table.py). Leaves library_table.json in $OUT
+#   --code             also fetches device code and profiles of a few cells (code_and_profile.py)
 #   --table-option X   handed to library_table.py; may be repeated
 #
 # Needs bash, tar, xz, python3, nvidia-smi and cuBLAS. Logs are left in $OUT where that is set. Exits 1 if anything is not as it must be.
@@ -29,7 +30,7 @@ usage() {
   exit 2
 }
 
-bundle="" tests="" device="gpu0" wheels="" compare_torch=no manifest=yes programs=yes stopwatch=no repeatability=no library_table=no
+bundle="" tests="" device="gpu0" wheels="" compare_torch=no manifest=yes programs=yes stopwatch=no repeatability=no library_table=no code=no
 stopwatch_options=() repeatability_options=() table_options=()
 while (($#)); do
   case $1 in
@@ -44,6 +45,7 @@ while (($#)); do
     --repeatability) repeatability=yes ;;
     --only) repeatability_options+=(--only "${2:?--only needs a part}") && shift ;;
     --library-table) library_table=yes ;;
+    --code) code=yes ;;
     --table-option) table_options+=("${2:?--table-option needs a word}") && shift ;;
     -*) usage "unknown option $1" ;;
     *) bundle=$1 ;;
@@ -146,6 +148,7 @@ fi
 [[ $stopwatch == no ]] || part "stopwatch" stopwatch
 [[ $repeatability == no ]] || part "repeatability" python3 "$here/repeatability.py" "$client" "$device" --out "$out" \
   ${repeatability_options[@]+"${repeatability_options[@]}"}
+[[ $code == no ]] || part "device code and profiles" python3 "$here/code_and_profile.py" "$client" "$device"
 [[ $library_table == no ]] || part "library table" python3 "$here/library_table.py" "$client" "$device" --out "$out" \
   ${table_options[@]+"${table_options[@]}"}
 "$client" down

@@ -33,6 +33,8 @@ INCLUDE_RULES = [
     ("worker", r"(server|client)/", "worker/ includes nothing from server/ or client/"),
     ("worker/daemon", r"cuda|cublas|cudnn|kernels/(cuda|cublas|cudnn)/", "the worker never links CUDA"),
     ("worker/device", r"cuda|cublas|cudnn|kernels/(cuda|cublas|cudnn)/", "the worker never links CUDA"),
+    ("worker/fatbin", IMPURE + "|" + GRPC + "|" + PROTOBUF + r"|absl/|" + CUDA, "worker/fatbin is pure and knows no CUDA"),
+    ("worker/profile", GRPC + r"|cuda|cublas|cudnn|worker/(daemon|device|runner|engine)/", "worker/profile runs programs and links none of their libraries"),
     ("worker/stats", IMPURE, "worker/stats is pure"),
     ("worker/experiment", IMPURE + "|" + GRPC, "worker/experiment is pure"),
     ("server", CUDA, "the server links no CUDA"),

@@ -91,10 +91,14 @@ AttemptOutcome CaseExecutor::Run(const v1::Assign& assign, const CancelToken& ca
   const bool followed = more_of_job_ && assign.id().job() == job_;
   context.pool->BeginCase();
   // Runners live across the cases of one job, never longer.
-  if (assign.id().job() != job_) context.pool->DropKept();
+  if (assign.id().job() != job_) {
+    context.pool->DropKept();
+    code_.Forget();
+  }
   job_ = assign.id().job();
   more_of_job_ = assign.more_of_job();
   if (known_.calibration) context.calibration = *known_.calibration;
+  context.code = &code_;
   driver_ = std::make_unique<CaseDriver>(std::move(context), assign, &cancel, progress);
   AttemptOutcome outcome = driver_->Run();
   if (followed) outcome.result.set_gap_seconds(begin - last_end_);

@@ -64,6 +64,7 @@ class CaseExecutor final : public AttemptRunner {
   double last_failure_ = -1;  // of a calibration, steady seconds; negative: none since it passed
   std::unique_ptr<CaseDriver> driver_;
   std::string job_;  // whose runners are kept
+  CodeMemory code_;  // of that job
   bool more_of_job_ = false;
   double last_end_ = 0;  // of the latest case, steady seconds
 };

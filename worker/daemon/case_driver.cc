@@ -15,6 +15,8 @@ namespace {
 constexpr double kDefaultTargetRatio = 0.005;
 constexpr double kProgressSeconds = 0.2;
 constexpr double kFinishRequestSeconds = 5;
+// The rest of the budget is the profiler's.
+constexpr double kMeasureShareBesideProfile = 0.5;
 
 v1::MeasurementPolicy WithDefaults(v1::MeasurementPolicy policy) {
   if (!(policy.target_ratio() > 0)) policy.set_target_ratio(kDefaultTargetRatio);
@@ -37,7 +39,9 @@ CaseDriver::CaseDriver(DriverContext context, const v1::Assign& assign, const Ca
       start_(context_.clock->SteadySeconds()),
       policy_(WithDefaults(assign.policy())),
       phases_("prepare", start_) {
-  deadline_ = start_ + ToSeconds(policy_.case_budget());
+  const double budget = ToSeconds(policy_.case_budget());
+  end_ = start_ + budget;
+  deadline_ = policy_.profile() ? start_ + kMeasureShareBesideProfile * budget : end_;
   effort_ = experiment::EffortFor(policy_.target_ratio(), assign.case_().mode() == "steady");
   for (const std::string& name : assign.implementations()) {
     auto cell = std::make_unique<Cell>();
@@ -79,11 +83,13 @@ AttemptOutcome CaseDriver::Run() {
   if (WaitUntilFree()) {
     start_celsius_ = context_.monitor->Now().temperature_celsius();
     while (!Stopped() && RunGroup()) ++groups_;
+    if (!Stopped()) ProfileCells();
   }
   phases_.Enter("finish", context_.clock->SteadySeconds());
   ConcludeUnfinished();
   ElectBaseline();
   Say("finish", "");
+  if (!Stopped()) Disassemble();
   for (const auto& cell : cells_) {
     v1::Result result = MakeResult(*cell);
     AddArtifacts(*cell, &result, &outcome.result);
@@ -98,6 +104,7 @@ AttemptOutcome CaseDriver::Run() {
   } else {
     outcome.result.set_infra_error(busy_error_);
   }
+  RememberCode(outcome.result);
   auto& seconds = *outcome.result.mutable_phase_seconds();
   for (const auto& [phase, spent] : phases_.Until(context_.clock->SteadySeconds())) {
     seconds[phase] = spent;
@@ -156,6 +163,7 @@ bool CaseDriver::RunGroup() {
   Measure();
   VerifyAfter();
   if (Stopped()) return false;  // numbers that were not checked again do not count
+  CollectCode();
   const bool more = waiting() > 0;
   for (Cell* cell : Resident()) {
     cell->state = Cell::State::kMeasured;
@@ -196,6 +204,11 @@ double CaseDriver::FinishSeconds() const {
 double CaseDriver::Usable() const {
   const double budget = deadline_ - start_;
   return budget - Elapsed() - experiment::ReportReserve(budget) - FinishSeconds();
+}
+
+double CaseDriver::LeftAfterRounds() const {
+  const double budget = end_ - start_;
+  return budget - Elapsed() - experiment::ReportReserve(budget);
 }
 
 std::vector<Cell*> CaseDriver::Resident() {

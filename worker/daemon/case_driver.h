@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "kbench/v1/worker_service.pb.h"
 #include "kernels/catalog/problem.h"
 #include "proto/support/clock.h"
 #include "worker/daemon/cancel.h"
 #include "worker/daemon/cell.h"
+#include "worker/daemon/code_memory.h"
 #include "worker/daemon/phase_times.h"
 #include "worker/daemon/runner_pool.h"
 #include "worker/daemon/tuning_store.h"
@@ -35,6 +37,10 @@ struct DriverContext {
   v1::Calibration calibration;  // of the device; empty when it has none
   std::string scratch_dir;      // a folder for the references of a case is made in it, and removed
   TuningStore* tuning = nullptr;  // may be null: what is tuned is not kept
+  CodeMemory* code = nullptr;     // may be null: every case sends its code
+  // Programs of the CUDA toolkit; empty: not found.
+  std::string ncu;
+  std::string disassembler;
   Clock* clock = &SystemClock();
   // How long a case waits for a device that others use, and how long one look at them takes.
   double busy_wait_seconds = 600;
@@ -82,6 +88,8 @@ class CaseDriver {
   // Time left for preparing and measuring: without the checks still to come and the report.
   double Usable() const;
   double FinishSeconds() const;
+  // Time left for what comes after the rounds.
+  double LeftAfterRounds() const;
   bool Stopped() const { return cancel_->cancelled() || !device_.ok(); }
   void End(Cell& cell, const RunnerError& error);
   void End(Cell& cell, v1::Outcome outcome, const std::string& reason, const std::string& message);
@@ -131,6 +139,20 @@ class CaseDriver {
   void VerifyAfter();
   bool VerifyStage(Cell& cell, v1::Verify::Stage stage, std::uint64_t seed, double seconds);
 
+  // case_code.cc
+  void CollectCode();
+  void CollectCode(Cell& cell);
+  bool AskForCode(Cell& cell, const std::string& directory, v1::CodeCollected* collected);
+  void Disassemble();
+  absl::StatusOr<std::string> TextOf(const Cell& cell, const v1::CodeFile& cubin) const;
+  void AddCode(const Cell& cell, v1::Result* result, v1::AttemptResult* attempt) const;
+  void RememberCode(const v1::AttemptResult& attempt) const;
+  std::string CodeName(const Cell& cell, std::size_t index) const;
+
+  // case_profile.cc
+  void ProfileCells();
+  void ProfileCell(Cell& cell, double seconds);
+
   // case_result.cc
   v1::Result MakeResult(const Cell& cell) const;
   void FillMeasured(const Cell& cell, v1::Result* result) const;
@@ -143,7 +165,8 @@ class CaseDriver {
   const CancelToken* cancel_;
   ProgressFn progress_;
   double start_;
-  double deadline_;
+  double deadline_;  // of preparing and measuring
+  double end_;       // of everything
   double last_progress_ = -1;
   std::string last_phase_;
   std::string reference_dir_;

@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "kernels/catalog/catalog.h"
+#include "worker/daemon/attach.h"
 #include "worker/daemon/case_driver.h"
 #include "worker/experiment/compare.h"
 #include "worker/experiment/regime.h"
@@ -17,12 +18,6 @@ namespace {
 #ifndef KBENCH_VERSION
 #define KBENCH_VERSION "unknown"
 #endif
-
-std::string FileName(const std::string& prefix, std::string implementation,
-                     const std::string& suffix) {
-  std::replace(implementation.begin(), implementation.end(), '/', '_');
-  return prefix + implementation + suffix;
-}
 
 std::string JsonNumbers(const std::vector<double>& values) {
   std::string text = "[";
@@ -74,16 +69,6 @@ experiment::Work WithRoofs(experiment::Work work, const v1::CaseSpec& spec,
   return work;
 }
 
-void AddArtifact(const std::string& name, const std::string& media_type, std::string content,
-                 v1::Result* result, v1::AttemptResult* attempt) {
-  v1::Artifact& artifact = *attempt->add_artifacts();
-  artifact.set_name(name);
-  artifact.set_media_type(media_type);
-  artifact.set_size_bytes(static_cast<std::int64_t>(content.size()));
-  artifact.set_content(std::move(content));
-  result->add_artifacts(name);
-}
-
 }  // namespace
 
 void CaseDriver::AddArtifacts(const Cell& cell, v1::Result* result,
@@ -96,6 +81,11 @@ void CaseDriver::AddArtifacts(const Cell& cell, v1::Result* result,
   if (cell.runner != nullptr) output += cell.runner->TakeOutput();
   if (!output.empty()) {
     AddArtifact(FileName("log-", cell.name, ".txt"), "text/plain", std::move(output), result,
+                attempt);
+  }
+  AddCode(cell, result, attempt);
+  if (!cell.profile_table.empty()) {
+    AddArtifact(FileName("profile-", cell.name, ".csv"), "text/csv", cell.profile_table, result,
                 attempt);
   }
 }
@@ -170,8 +160,10 @@ v1::Result CaseDriver::MakeResult(const Cell& cell) const {
     verification.set_seed(policy_.seed());
     for (const std::string& stage : cell.stages) verification.add_stages(stage);
   }
+  if (!cell.code_note.empty()) (*result.mutable_configuration())["code"] = cell.code_note;
   if (cell.state == Cell::State::kMeasured) {
     result.set_outcome(v1::OUTCOME_OK);
+    if (policy_.profile()) *result.mutable_profile() = cell.profile;
     FillMeasured(cell, &result);
   } else {
     result.set_outcome(cell.outcome);

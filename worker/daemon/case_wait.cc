@@ -67,6 +67,7 @@ bool CaseDriver::WaitUntilFree() {
     return false;
   }
   deadline_ += Elapsed();
+  end_ += Elapsed();
   start_ += Elapsed();
   return true;
 }

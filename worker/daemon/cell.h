@@ -62,6 +62,15 @@ struct Cell {
   bool measured_before = false;  // in an earlier group
   std::string output;            // what the runner printed
 
+  // Device code: where the runner left it and what it is, or what an earlier case of the job sent.
+  std::string code_key;  // what says that it is the same code; empty: none was asked for
+  std::string code_dir;
+  std::vector<v1::CodeFile> code_files;
+  std::vector<std::string> sent_code;  // full names of artifacts
+  std::string code_note;               // why some is missing
+  v1::Profile profile;
+  std::string profile_table;
+
   bool settled() const { return stop != experiment::StopState::kContinue; }
   double launch_seconds() const {
     return cost.device_seconds > 0 ? cost.device_seconds : prepared.estimate_seconds();

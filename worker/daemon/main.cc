@@ -18,6 +18,7 @@
 #include "worker/daemon/session.h"
 #include "worker/daemon/worker_options.h"
 #include "worker/device/device_lock.h"
+#include "worker/profile/tool.h"
 
 namespace kbench {
 namespace {
@@ -117,6 +118,10 @@ absl::Status Work(const WorkerOptions& options, const std::string& address, Open
   context.hostname = Hostname();
   context.scratch_dir = scratch;
   context.tuning = &tuning;
+  if (about.kind() == "cuda") {
+    context.ncu = profile::FindNcu();
+    context.disassembler = profile::FindDisassembler();
+  }
   CaseExecutor executor(std::move(executor_options));
   Attempts attempts(&executor, spool.get());
   return ServeUntilSignal(address, hello, &attempts, device.monitor.get(), &condition);

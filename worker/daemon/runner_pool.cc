@@ -84,6 +84,12 @@ const v1::RunnerHelloReply* RunnerPool::HelloOf(const std::string& kernel,
   return index < programs_.size() ? &programs_[index].hello : nullptr;
 }
 
+const RunnerSpec* RunnerPool::SpecOf(const std::string& kernel,
+                                     const std::string& implementation) const {
+  const std::size_t index = ProgramOf(kernel, implementation);
+  return index < programs_.size() ? &programs_[index].spec : nullptr;
+}
+
 absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerPool::Take(const std::string& kernel,
                                                                 const std::string& implementation,
                                                                 Which which) {

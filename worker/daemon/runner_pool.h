@@ -41,6 +41,9 @@ class RunnerPool {
   const v1::RunnerHelloReply* HelloOf(const std::string& kernel,
                                       const std::string& implementation) const;
 
+  // How the runner that has the implementation is started, or nullptr.
+  const RunnerSpec* SpecOf(const std::string& kernel, const std::string& implementation) const;
+
   // A runner for the implementation: the one kept for it, else a spare, else a new one. May be
   // called from several threads at once.
   absl::StatusOr<std::unique_ptr<RunnerProcess>> Take(const std::string& kernel,

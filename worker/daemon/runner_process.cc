@@ -80,6 +80,10 @@ const char* KindName(v1::RunnerReply::ReplyCase kind) {
       return "finished";
     case v1::RunnerReply::kCalibrated:
       return "calibrated";
+    case v1::RunnerReply::kCodeCollected:
+      return "code_collected";
+    case v1::RunnerReply::kLaunchProfiled:
+      return "launch_profiled";
     case v1::RunnerReply::REPLY_NOT_SET:
       return "nothing";
   }

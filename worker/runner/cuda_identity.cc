@@ -1,6 +1,7 @@
 #include "worker/runner/cuda_identity.h"
 
 #include <cublas_v2.h>
+#include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
 #include "kernels/cublas/table.h"
@@ -31,6 +32,10 @@ std::string CublasVersion() {
 
 RunnerIdentity CudaIdentity(int threads) {
   RunnerIdentity identity;
+  identity.profiler_range = [](bool begins) {
+    // Without a profiler these do nothing.
+    (void)(begins ? cudaProfilerStart() : cudaProfilerStop());
+  };
   identity.name = "kbench-runner-cuda";
   identity.device = "cuda";
   identity.threads = threads;

@@ -1,6 +1,8 @@
 #include "worker/runner/prepared_case.h"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -103,7 +105,9 @@ void PreparedCase::Describe(v1::Prepared* reply) const {
   reply->set_launches_per_sample(facts.launches_per_sample);
   reply->set_operand_sets(facts.operand_sets);
   auto& configuration = *reply->mutable_configuration();
-  for (const auto& [key, value] : opened_->instance().Configuration()) configuration[key] = value;
+  for (const auto& [key, value] : opened_->instance().Configuration()) {
+    if (key != kDeviceFunctionsKey) configuration[key] = value;
+  }
   if (!opened_->candidates().empty()) {
     configuration["candidate"] = opened_->candidate();
     configuration["candidates"] = std::to_string(opened_->candidates().size());
@@ -244,6 +248,20 @@ bool PreparedCase::Warm(const v1::Warm& request, v1::Warmed* reply, v1::RunnerFa
   reply->set_steady(steady);
   reply->set_end_to_end_seconds(end_to_end);
   return true;
+}
+
+bool PreparedCase::ProfileLaunch(const std::function<void(bool)>& range,
+                                 v1::RunnerFailure* failure) {
+  double seconds = 0;
+  range(true);
+  const bool launched = opened_->Call(&seconds, failure);
+  range(false);
+  return launched;
+}
+
+std::vector<std::string> PreparedCase::DeviceFunctions() const {
+  std::istringstream names(opened_->instance().Configuration()[kDeviceFunctionsKey]);
+  return {std::istream_iterator<std::string>(names), std::istream_iterator<std::string>()};
 }
 
 bool PreparedCase::MeasureEndToEnd(double budget_seconds, double* seconds,

@@ -2,10 +2,12 @@
 // Prepare and Finish. Used from one thread; ends before its engine.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kbench/v1/runner.pb.h"
 #include "worker/runner/open_instance.h"
@@ -25,6 +27,10 @@ class PreparedCase {
   bool Verify(const v1::Verify& request, v1::Verified* reply, v1::RunnerFailure* failure);
   bool Warm(const v1::Warm& request, v1::Warmed* reply, v1::RunnerFailure* failure);
   bool Burst(const v1::Burst& request, v1::BurstDone* reply, v1::RunnerFailure* failure);
+  // One launch with `range(true)` before and `range(false)` behind it.
+  bool ProfileLaunch(const std::function<void(bool begins)>& range, v1::RunnerFailure* failure);
+  // The device functions of the instance, as the linker knows them.
+  std::vector<std::string> DeviceFunctions() const;
 
  private:
   bool FirstCalls(v1::RunnerFailure* failure);

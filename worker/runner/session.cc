@@ -10,6 +10,7 @@
 #include "proto/support/clock.h"
 #include "worker/runner/build_id.h"
 #include "worker/runner/calibration_frame.h"
+#include "worker/runner/collect_code.h"
 #include "worker/runner/estimate.h"
 #include "worker/runner/failure.h"
 
@@ -153,11 +154,19 @@ void Session::Dispatch(const v1::RunnerRequest& request, v1::RunnerReply* reply)
         done = prepared->Burst(request.burst(), reply->mutable_burst(), &failure);
       }
       break;
+    case v1::RunnerRequest::kCollectCode:
+      return Collect(request.collect_code(), reply);
+    case v1::RunnerRequest::kProfileLaunch:
+      if (PreparedCase* prepared = NeedCase("profile_launch", reply)) {
+        reply->mutable_launch_profiled();
+        done = ProfileLaunch(prepared, &failure);
+      }
+      break;
     case v1::RunnerRequest::REQUEST_NOT_SET:
       done = false;
       SetFailure(v1::OUTCOME_INFRA, "BAD_REQUEST",
-                 "the frame holds no request: hello, prepare, tune, verify, warm, burst, finish or "
-                 "calibrate",
+                 "the frame holds no request: hello, prepare, tune, verify, warm, burst, finish, "
+                 "calibrate, collect_code or profile_launch",
                  &failure);
       break;
   }
@@ -261,6 +270,23 @@ void Session::Calibrate(v1::RunnerReply* reply) {
   SetCalibration(calibration, out);
   out->set_seconds(SystemClock().SteadySeconds() - begin);
   out->set_engine_version(kb_version());
+}
+
+void Session::Collect(const v1::CollectCode& request, v1::RunnerReply* reply) {
+  const PreparedCase* prepared = NeedCase("collect_code", reply);
+  if (prepared == nullptr) return;
+  v1::CodeCollected* collected = reply->mutable_code_collected();
+  const std::vector<std::string> functions = prepared->DeviceFunctions();
+  for (const std::string& function : functions) collected->add_functions(function);
+  const bool writes = !functions.empty() && !request.directory().empty();
+  if (writes) CollectCode("/proc/self/exe", functions, request, collected);
+}
+
+bool Session::ProfileLaunch(PreparedCase* prepared, v1::RunnerFailure* failure) {
+  if (identity_.profiler_range) return prepared->ProfileLaunch(identity_.profiler_range, failure);
+  SetFailure(v1::OUTCOME_UNSUPPORTED, "NO_PROFILER",
+             "no profiler looks at what runs on a " + identity_.device + " device", failure);
+  return false;
 }
 
 v1::RunnerReply BadFrame(const std::string& message) {

@@ -4,6 +4,7 @@
 // Prepare, because a spare must hold no CUDA context.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,8 @@ struct RunnerIdentity {
   int threads = 1;
   std::vector<const Implementation*> implementations;
   std::map<std::string, std::string> libraries;  // "onednn" -> "3.0.0"
+  // Begins and ends what a profiler around this program looks at; null where none could.
+  std::function<void(bool begins)> profiler_range{};
 };
 
 class Session {
@@ -42,6 +45,8 @@ class Session {
   void Hello(v1::RunnerHelloReply* reply) const;
   void Prepare(const v1::Prepare& request, v1::RunnerReply* reply);
   void Calibrate(v1::RunnerReply* reply);
+  void Collect(const v1::CollectCode& request, v1::RunnerReply* reply);
+  bool ProfileLaunch(PreparedCase* prepared, v1::RunnerFailure* failure);
   bool OpenEngine(v1::RunnerFailure* failure);
   // The prepared case, or null and the failure BAD_STATE in the reply.
   PreparedCase* NeedCase(const char* request, v1::RunnerReply* reply);

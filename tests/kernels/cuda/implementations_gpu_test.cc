@@ -77,7 +77,11 @@ void GpuTest::CheckProblem(const Implementation& implementation, const Problem& 
   ASSERT_CUDA(cudaStreamSynchronize(stream_));
   device.Download();
   EXPECT_EQ(operands.Complaint(), "");
-  EXPECT_FALSE((*instance)->Configuration().empty());
+  const auto configuration = (*instance)->Configuration();
+  EXPECT_FALSE(configuration.empty());
+  if (implementation.family == "cuda") {
+    EXPECT_EQ(configuration.count(kDeviceFunctionsKey), 1u) << "the names its code is found by";
+  }
   CheckCaptured(**instance, operands, device);
 }
 

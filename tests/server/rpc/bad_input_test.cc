@@ -80,6 +80,12 @@ const BadRequest kBadRequests[] = {
      [](auto& r) { r.mutable_spec()->mutable_policy()->set_if_busy("waite"); }, kInvalid,
      "UNKNOWN_IF_BUSY", "spec.policy.if_busy",
      "wait (for at most 10 minutes), run or fail, not waite"},
+    {"a profile of a CPU",
+     [](auto& r) {
+       r.mutable_spec()->set_device("cpu");
+       r.mutable_spec()->mutable_policy()->set_profile(true);
+     },
+     kInvalid, "PROFILE_NEEDS_GPU", "spec.policy.profile", "needs a GPU and Nsight Compute"},
     {"a long if_busy",
      [](auto& r) { r.mutable_spec()->mutable_policy()->set_if_busy(std::string(300, 'w')); },
      kInvalid, "TOO_LONG", "spec.policy.if_busy", "300 bytes, at most 256"},

@@ -277,6 +277,29 @@ TEST_P(StoreConformance, ArtifactsKeepTheirBytes) {
   EXPECT_EQ(store_->GetArtifact("artifacts/a-0-stderr-1.txt")->content(), content);
 }
 
+TEST_P(StoreConformance, TheSameCodeOfManyCasesComesBackUnderEachName) {
+  Batch batch = JobBatch(MakeJob("jobs/a", 1, 1));
+  const std::vector<std::pair<std::string, std::string>> files = {{"artifacts/a-0-x.ptx", "code"},
+                                                                  {"artifacts/a-1-x.ptx", "code"},
+                                                                  {"artifacts/a-2-x.ptx", "core"},
+                                                                  {"artifacts/a-3-x.ptx", ""}};
+  for (const auto& [name, content] : files) {
+    kbench::v1::Artifact artifact;
+    artifact.set_name(name);
+    artifact.set_media_type("text/x-ptx");
+    artifact.set_content(content);
+    batch.artifacts.push_back(artifact);
+  }
+  ASSERT_TRUE(CommitNow(*store_, std::move(batch)).first.ok());
+  EXPECT_EQ(store_->ListArtifacts("jobs/a")->size(), files.size());
+  for (const auto& [name, content] : files) {
+    const auto artifact = store_->GetArtifact(name);
+    ASSERT_TRUE(artifact.ok()) << artifact.status();
+    EXPECT_EQ(artifact->content(), content);
+    EXPECT_EQ(artifact->size_bytes(), static_cast<std::int64_t>(content.size()));
+  }
+}
+
 TEST_P(StoreConformance, ManyThreadsCommitAndRead) {
   constexpr int kThreads = 4;
   constexpr int kJobs = 50;

@@ -177,6 +177,42 @@ TEST(SqliteStore, ADamagedDatabaseIsAnErrorNotACrash) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
 }
 
+TEST(SqliteStore, TheSameCodeIsKeptOnce) {
+  TempDir dir;
+  {
+    auto store = OpenSqliteStore({.data_dir = dir.path()});
+    Batch batch = JobBatch(MakeJob("jobs/a", 1, 1));
+    for (const char* name : {"artifacts/a-0-x.cubin", "artifacts/a-1-x.cubin"}) {
+      kbench::v1::Artifact& artifact = batch.artifacts.emplace_back();
+      artifact.set_name(name);
+      artifact.set_media_type("application/x-cubin");
+      artifact.set_content("code");
+    }
+    ASSERT_TRUE(CommitNow(**store, std::move(batch)).first.ok());
+  }
+  // The constraint is the check.
+  Sql(dir / "kbench.db",
+      "CREATE TABLE one (n INTEGER CHECK (n = 1)); INSERT INTO one SELECT count(*) FROM contents; "
+      "INSERT INTO one SELECT count(*) = 2 FROM artifacts WHERE length(content) = 0");
+}
+
+TEST(SqliteStore, AnOlderSchemaIsBroughtUpToDate) {
+  TempDir dir;
+  {
+    auto store = OpenSqliteStore({.data_dir = dir.path()});
+    ASSERT_TRUE(CommitNow(**store, JobBatch(MakeJob("jobs/a", 1, 1))).first.ok());
+  }
+  Sql(dir / "kbench.db",
+      "DROP TABLE artifacts; DROP TABLE contents; CREATE TABLE artifacts (id INTEGER PRIMARY KEY "
+      "AUTOINCREMENT, name TEXT NOT NULL UNIQUE, job INTEGER NOT NULL REFERENCES jobs (id), "
+      "media_type TEXT NOT NULL, size_bytes INTEGER NOT NULL, content BLOB NOT NULL) STRICT; "
+      "INSERT INTO artifacts VALUES (1, 'artifacts/a-0-x', 1, 'text/plain', 3, x'616263'); "
+      "PRAGMA user_version=1");
+  auto store = OpenSqliteStore({.data_dir = dir.path()});
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ((*store)->GetArtifact("artifacts/a-0-x")->content(), "abc");
+}
+
 TEST(SqliteStore, ANewerSchemaOrAForeignDatabaseIsRefused) {
   TempDir dir;
   { ASSERT_TRUE(OpenSqliteStore({.data_dir = dir.path()}).ok()); }

@@ -110,6 +110,19 @@ class CaseDriverTest : public testing::Test {
     assign_.mutable_implementations()->Assign(names.begin(), names.end());
     assign_.set_baseline(baseline);
   }
+  // A program in the scratch folder that a shell runs; gives its path.
+  std::string Script(const std::string& name, const std::string& text) const {
+    const std::string path = scratch_ + "/" + name;
+    std::ofstream(path) << "#!/bin/sh\n" << text;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+  const v1::Artifact* Find(const std::string& name) const {
+    for (const v1::Artifact& artifact : outcome_.result.artifacts()) {
+      if (artifact.name() == name) return &artifact;
+    }
+    return nullptr;
+  }
   std::map<std::string, v1::Result> Run() {
     DriverContext context;
     context.pool = pool_.get();
@@ -120,6 +133,9 @@ class CaseDriverTest : public testing::Test {
     context.scratch_dir = scratch_;
     context.calibration = calibration_;
     context.tuning = tuning_;
+    context.code = code_;
+    context.ncu = ncu_;
+    context.disassembler = disassembler_;
     context.clock = &clock_;
     context.busy_wait_seconds = busy_wait_seconds_;
     context.busy_window_seconds = 0.02;
@@ -148,6 +164,9 @@ class CaseDriverTest : public testing::Test {
   AttemptOutcome outcome_;
   WatchedClock clock_;
   TuningStore* tuning_ = nullptr;
+  CodeMemory* code_ = nullptr;
+  std::string ncu_;
+  std::string disassembler_;
   double busy_wait_seconds_ = 0.3;
   double run_seconds_ = 0;  // from the first to the last look at the clock
 };

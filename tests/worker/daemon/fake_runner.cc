@@ -35,7 +35,7 @@ const char* const kNames[] = {
     "fake/drift", "fake/stolen", "fake/stolen-at-first", "fake/exclusive-a", "fake/slow-check",
     "fake/synchronizes", "fake/late-burst", "fake/exclusive-b", "fake/fatal", "fake/unsupported",
     "fake/close", "fake/late-half-frame", "fake/tuned", "fake/tuned-badly", "fake/tuned-wrong",
-    "fake/unsupported-too",
+    "fake/unsupported-too", "fake/coded", "fake/coded-too", "fake/crash-collect",
     // Sound, under names that the catalog knows as baselines of matmul.
     "cpu/openblas", "cpu/naive"};
 
@@ -113,6 +113,12 @@ class FakeRunner {
       case v1::RunnerRequest::kFinish:
         reply.mutable_finished();
         resident_.clear();
+        break;
+      case v1::RunnerRequest::kCollectCode:
+        Collect(request.collect_code(), reply.mutable_code_collected());
+        break;
+      case v1::RunnerRequest::kProfileLaunch:
+        reply.mutable_launch_profiled();
         break;
       case v1::RunnerRequest::REQUEST_NOT_SET:
         return;
@@ -225,6 +231,23 @@ class FakeRunner {
     tuned->set_clock_quantum_seconds(1e-9);
     tuned->set_autotune_seconds(0.25);
     SetCandidate("b", "measured", tuned);
+  }
+
+  // Code of one function, the same for fake/coded and fake/coded-too.
+  void Collect(const v1::CollectCode& request, v1::CodeCollected* collected) const {
+    if (Is("crash-collect")) raise(SIGABRT);
+    if (name_.rfind("fake/coded", 0) != 0) return;
+    collected->add_functions("_Z4Fakev");
+    if (request.directory().empty()) return;
+    for (const char* kind : {"cubin", "ptx"}) {
+      v1::CodeFile& file = *collected->add_files();
+      file.set_name(std::string("code.") + kind);
+      file.set_kind(kind);
+      file.set_architecture(request.architecture() + "a");
+      file.add_functions("_Z4Fakev");
+      std::ofstream(request.directory() + "/" + file.name()) << "bytes of the " << kind;
+    }
+    collected->set_message("scripted: not all");
   }
 
   static bool HoldDevice(const std::string& dir) {

@@ -162,6 +162,32 @@ TEST_F(SessionTest, RequestsOutOfOrderAreBadState) {
   EXPECT_TRUE(Burst(1, 1).has_burst());  // the first case is still there
 }
 
+TEST_F(SessionTest, ACpuHasNoDeviceCodeAndNoProfiler) {
+  v1::RunnerRequest collect;
+  collect.mutable_collect_code()->set_directory("/nowhere");
+  v1::RunnerRequest profile;
+  profile.mutable_profile_launch();
+  EXPECT_EQ(Send(collect).failure().reason(), "BAD_STATE");
+  EXPECT_EQ(Send(profile).failure().reason(), "BAD_STATE");
+  ASSERT_TRUE(Prepare("cpu/naive").has_prepared());
+  const v1::RunnerReply collected = Send(collect);
+  EXPECT_EQ(collected.code_collected().functions_size(), 0);
+  EXPECT_EQ(collected.code_collected().message(), "");
+  EXPECT_EQ(Send(profile).failure().reason(), "NO_PROFILER");
+}
+
+TEST_F(SessionTest, AProfiledLaunchIsBracketed) {
+  RunnerIdentity identity = TestIdentity();
+  std::string range;
+  identity.profiler_range = [&](bool begins) { range += begins ? "(" : ")"; };
+  Session session(std::move(identity));
+  ASSERT_TRUE(session.Handle(PrepareOf("sum", "1000", "cpu/naive")).has_prepared());
+  v1::RunnerRequest profile;
+  profile.mutable_profile_launch();
+  EXPECT_TRUE(session.Handle(profile).has_launch_profiled());
+  EXPECT_EQ(range, "()");
+}
+
 TEST_F(SessionTest, RequestsThatMakeNoSenseAreBadRequests) {
   EXPECT_EQ(Send({}).failure().reason(), "BAD_REQUEST");
   ASSERT_TRUE(Prepare("cpu/naive").has_prepared());
