@@ -19,8 +19,13 @@ using kbench::v1::Result;
 constexpr double kMostMargin = 1;
 
 bool DoesNotCount(const std::string& reason) {
-  return reason == "NOT_COMPARABLE" || reason == "NO_NUMBER" || reason == "MANY_COMPARISONS" ||
-         reason == "SUSPECT" || reason == "KEYS_DIFFER";
+  return reason == "NOT_COMPARABLE" || reason == "NO_NUMBER" || reason == "SUSPECT" ||
+         reason == "KEYS_DIFFER";
+}
+
+bool IsOneOfMany(const BaselineComparison& comparison) {
+  const auto& reasons = comparison.reasons();
+  return std::find(reasons.begin(), reasons.end(), "MANY_COMPARISONS") != reasons.end();
 }
 
 bool BaselineIsValid(const CaseStatus& status, const std::string& baseline) {
@@ -80,7 +85,8 @@ int FailOnCode(const FailOn& fail_on, const BaselineComparison& comparison) {
   // The interval of the change that was asked for: times over the baseline's, or their inverse.
   const double low = fail_on.slower ? 1 / comparison.high() : comparison.low();
   const double high = fail_on.slower ? 1 / comparison.low() : comparison.high();
-  if (low > 1 + fail_on.margin) return kExitRegression;
+  // What may be chance among so many is no finding; that nothing was found stays.
+  if (low > 1 + fail_on.margin && !IsOneOfMany(comparison)) return kExitRegression;
   return high <= 1 + fail_on.margin ? kExitOk : kExitInconclusive;
 }
 

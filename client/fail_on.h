@@ -20,7 +20,7 @@ absl::StatusOr<FailOn> ParseFailOn(const std::string& text);
 
 // kExitRegression when the whole interval lies beyond the margin, kExitOk when it lies whole on
 // this side of it, else kExitInconclusive: also without an interval, and where the comparison was
-// refused, was forced on different keys or does not hold up among many.
+// refused or forced on different keys, and where a finding does not hold up among many.
 int FailOnCode(const FailOn& fail_on, const kbench::v1::BaselineComparison& comparison);
 
 struct FailOnVerdict {

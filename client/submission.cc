@@ -44,7 +44,8 @@ absl::StatusOr<std::vector<std::string>> ExpandAll(const std::vector<std::string
 
 absl::StatusOr<double> Duration(const std::string& field, const std::string& text) {
   double seconds = 0;
-  if (ParseDuration(text, &seconds) && seconds > 0) return seconds;
+  constexpr double kMost = 1e9;  // 30 years: beyond any use, and within every integer
+  if (ParseDuration(text, &seconds) && seconds > 0 && seconds <= kMost) return seconds;
   return FieldError(field, "BAD_DURATION",
                     fmt::format("'{}' is not a duration; write 500ms, 60s, 10m or 1h", text));
 }
@@ -139,6 +140,11 @@ absl::StatusOr<JobSpec> BuildSpec(const Submission& submission) {
   KB_RETURN_IF_ERROR(FillCases(submission, &spec));
   for (const std::string& name : SplitList(submission.implementations)) {
     spec.add_implementations(name);
+  }
+  if (!submission.implementations.empty() && spec.implementations().empty()) {
+    return FieldError("impl", "BAD_IMPLEMENTATION",
+                      fmt::format("'{}' names no implementation; see `kbench-client kernels`",
+                                  submission.implementations));
   }
   spec.set_device(submission.device);
   KB_RETURN_IF_ERROR(FillPolicy(submission, &spec));

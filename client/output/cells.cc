@@ -98,6 +98,24 @@ std::string NothingMeasured(const CaseStatus& status) {
 
 }  // namespace
 
+bool IsOneOfMany(const Result& result) {
+  const auto& reasons = result.comparison().reasons();
+  return std::find(reasons.begin(), reasons.end(), "MANY_COMPARISONS") != reasons.end();
+}
+
+std::vector<std::string> JobNotes(const kbench::v1::Job& job) {
+  std::vector<std::string> notes;
+  for (const CaseStatus& status : job.cases()) {
+    for (const Result& result : status.results()) {
+      if (!IsOneOfMany(result)) continue;
+      notes.push_back(fmt::format("{}: {} against {}: {}", CaseTitle(status),
+                                  result.implementation(), result.comparison().baseline(),
+                                  result.comparison().message()));
+    }
+  }
+  return notes;
+}
+
 std::vector<std::string> CaseNotes(const CaseStatus& status) {
   std::vector<std::string> notes;
   std::vector<std::string> advice;  // the same one for several rows is given once

@@ -80,6 +80,12 @@ class CsvReport final : public Report {
     io_.out.flush();
   }
 
+  // A line that was written stays: what is to be said of it goes beside the file.
+  void JobEnded(const Job& job) override {
+    for (const std::string& note : JobNotes(job)) io_.err << note << "\n";
+    io_.err.flush();
+  }
+
  private:
   // A case that ended without a result still gets its line.
   static Result NoResult(const CaseStatus& status) {

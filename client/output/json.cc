@@ -30,6 +30,15 @@ class JsonReport final : public Report {
     for (const auto& result : status.results()) Line("result", result);
   }
 
+  // Once more, with the verdict that holds among all.
+  void JobEnded(const Job& job) override {
+    for (const CaseStatus& status : job.cases()) {
+      for (const auto& result : status.results()) {
+        if (IsOneOfMany(result)) Line("result", result);
+      }
+    }
+  }
+
  private:
   static void DropResults(Job* job) {
     for (CaseStatus& status : *job->mutable_cases()) status.clear_results();

@@ -31,6 +31,11 @@ class MarkdownReport final : public Report {
     io_.out.flush();
   }
 
+  void JobEnded(const Job& job) override {
+    for (const std::string& note : JobNotes(job)) io_.out << "\n" << MarkdownText(note) << "\n";
+    io_.out.flush();
+  }
+
  private:
   static std::vector<std::string> Cells(const Result& result) {
     if (HasNumber(result)) return ResultCells(result, SpeedDetail::kVerdict);

@@ -53,6 +53,11 @@ class TableReport final : public Report {
     io_.out.flush();
   }
 
+  void JobEnded(const Job& job) override {
+    for (const std::string& note : JobNotes(job)) io_.out << Wrap(note, kTableWidth, 2) << "\n";
+    io_.out.flush();
+  }
+
  private:
   Io& io_;
   bool first_ = true;

@@ -12,6 +12,8 @@
 
 namespace kbench::client::selftest {
 
+constexpr int kFewPairs = 20;  // below, what is allowed would hide any fault
+
 enum class State { kPass, kFail, kNote };  // a note has nothing to pass
 
 struct Check {

@@ -24,6 +24,14 @@ void Put(google::protobuf::Struct* object, const std::string& key, const std::st
   (*object->mutable_fields())[key].set_string_value(text);
 }
 
+std::string Sentence(const Page& page) {
+  if (!AllPassed(page.checks)) return "FAIL: do not trust numbers of this device yet";
+  if (page.pairs >= kFewPairs) return "PASS: these numbers may be trusted";
+  return fmt::format(
+      "PASS as far as {} pairs can tell; {} and more tell whether numbers may be trusted",
+      page.pairs, kFewPairs);
+}
+
 }  // namespace
 
 void PrintPage(Io& io, const Page& page) {
@@ -41,8 +49,7 @@ void PrintPage(Io& io, const Page& page) {
   }
   const std::string text = table.ToString();
   io.out << text.substr(text.find('\n') + 1);  // without the header
-  io.out << (AllPassed(page.checks) ? "PASS: these numbers may be trusted\n"
-                                    : "FAIL: do not trust numbers of this device yet\n");
+  io.out << Sentence(page) << "\n";
   io.out.flush();
 }
 

@@ -1,4 +1,4 @@
-// The lines about repeated submits of the fixtures.
+// The lines about pairs of the fixtures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,6 @@ using kbench::v1::Result;
 // Of verdicts on two that are the same; one of a short series is bad luck.
 constexpr double kFalseShare = 0.01;
 constexpr double kFoundShare = 0.95;
-constexpr std::size_t kFewPairs = 20;  // below, what is allowed would hide any fault
 constexpr double kCoveredShare = 0.90;
 
 State Holds(bool holds) { return holds ? State::kPass : State::kFail; }
@@ -38,14 +37,14 @@ Check Measured(const std::vector<PairRun>& same, const std::vector<PairRun>& slo
   const auto measured = [](const PairRun& run) { return run.measured; };
   const auto good = std::count_if(same.begin(), same.end(), measured) +
                     std::count_if(slower.begin(), slower.end(), measured);
-  return {"submits", Holds(static_cast<std::size_t>(good) == total),
+  return {"pairs", Holds(static_cast<std::size_t>(good) == total),
           fmt::format("{} of {} gave a time for both fixtures", good, total)};
 }
 
 Check SameTwice(const std::vector<PairRun>& same) {
   const int wrong = Count(same, "faster") + Count(same, "slower");
   const int allowed = std::max(1, static_cast<int>(kFalseShare * static_cast<double>(same.size())));
-  const bool few = same.size() < kFewPairs;
+  const bool few = same.size() < static_cast<std::size_t>(kFewPairs);
   std::string text = fmt::format(
       "{} of {} pairs of the same copy were called faster or slower (at most {}); "
       "{} equivalent, {} inconclusive",
@@ -64,12 +63,16 @@ Check TwoPercent(const std::vector<PairRun>& slower) {
   for (const PairRun& run : slower) {
     if (run.measured && run.speedup > 0) speedups.push_back(run.speedup);
   }
+  const bool few = slower.size() < static_cast<std::size_t>(kFewPairs);
   std::string text =
       fmt::format("{} of {} copies with 2% more work were found slower (at least {})", found,
                   slower.size(), least);
   if (!speedups.empty()) text += "; typically at " + FormatFactor(Median(speedups));
+  if (few) {
+    text += fmt::format("; too few pairs to tell ({} at least)", kFewPairs);
+  }
   return {"2% more work",
-          Holds(found >= least),
+          few && found >= least ? State::kNote : Holds(found >= least),
           text,
           {{"pairs", static_cast<double>(slower.size())}, {"found", found}}};
 }

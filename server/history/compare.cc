@@ -17,8 +17,10 @@ using stats::ComparisonVerdict;
 
 // The most false discoveries among a family's verdicts.
 constexpr double kFalseDiscoveries = 0.05;
-constexpr int kLeastRounds = 6;       // below, rounds that pair have no interval
-constexpr double kIntervalZ = 2.108;  // of a 96.5 % interval, which a comparison publishes
+constexpr int kLeastRounds = 6;  // below, rounds that pair have no interval
+// Of the intervals that comparisons publish: 96.5 % by round, 95 % between sessions.
+constexpr double kPairedZ = 2.108;
+constexpr double kSessionsZ = 1.96;
 
 std::string FlushOf(const Result& result) {
   return result.policy().flush().empty() ? "clean" : result.policy().flush();
@@ -137,12 +139,14 @@ stats::ClockedComparison Compared(const Result& a, const Result& b, double margi
   return stats::CompareSessions(one, other, margin, between_session_ratio);
 }
 
-// That the ratio is 1, as far as its interval tells.
+// That the ratio is 1, as far as the side of its interval that faces 1 tells.
 double PValueOfInterval(const BaselineComparison& comparison) {
-  const double half_width = (std::log(comparison.high()) - std::log(comparison.low())) / 2;
-  const double distance = std::abs(std::log(comparison.speedup()));
-  if (!(half_width > 0)) return distance > 0 ? 0 : 1;
-  return stats::StudentTwoSided(kIntervalZ * distance / half_width, kLeastRounds - 1);
+  const double log_ratio = std::log(comparison.speedup());
+  const double facing = log_ratio > 0 ? log_ratio - std::log(comparison.low())
+                                      : std::log(comparison.high()) - log_ratio;
+  if (!(facing > 0)) return log_ratio == 0 ? 1 : 0;
+  const double z = comparison.paired() ? kPairedZ : kSessionsZ;
+  return stats::StudentTwoSided(z * std::abs(log_ratio) / facing, kLeastRounds - 1);
 }
 
 }  // namespace
@@ -227,6 +231,7 @@ void BoundFalseDiscoveries(const std::vector<BaselineComparison*>& family) {
     members.push_back(comparison);
     p_values.push_back(PValueOfInterval(*comparison));
   }
+  if (members.size() < 2) return;  // alone, the interval has the last word
   const std::vector<double> adjusted = stats::AdjustedPValues(p_values);
   for (std::size_t i = 0; i < members.size(); ++i) {
     BaselineComparison& comparison = *members[i];

@@ -31,7 +31,8 @@ kbench::v1::BaselineComparison CompareResults(const kbench::v1::Result& a,
 // does not hold up becomes `inconclusive` with the reason MANY_COMPARISONS. The p of a member is
 // that of its ratio against its own interval (Student's t with as many degrees of freedom as the
 // fewest rounds leave): a permutation of 8 rounds has no p below 0.008, and a large difference
-// would drown among twenty sizes without one. Those without an interval do not belong to it.
+// would drown among twenty sizes without one. Those without an interval do not belong to it, and
+// one alone is no family.
 void BoundFalseDiscoveries(const std::vector<kbench::v1::BaselineComparison*>& family);
 // The same for a job's own table: all its comparisons with baselines are one family.
 void BoundFalseDiscoveries(kbench::v1::Job* job);

@@ -54,6 +54,21 @@ const Row kRows[] = {
     {"wholly faster", 1.04, 1.05, 0, 3},   {"no interval", 0, 0, 8, 8},
 };
 
+// What may be chance among so many is no finding; that there is none stays one.
+TEST(FailOnCode, AFindingAmongManyIsUndecidedAndNoFindingIsNot) {
+  kbench::v1::BaselineComparison comparison;
+  comparison.add_reasons("MANY_COMPARISONS");
+  comparison.set_speedup(0.9);
+  comparison.set_low(0.88);
+  comparison.set_high(0.92);
+  EXPECT_EQ(FailOnCode({true, 0.03}, comparison), 8);
+  EXPECT_EQ(FailOnCode({false, 0.03}, comparison), 0);
+  comparison.set_speedup(1.05);
+  comparison.set_low(1.02);
+  comparison.set_high(1.2);
+  EXPECT_EQ(FailOnCode({true, 0.03}, comparison), 0) << "faster by itself is not slower";
+}
+
 TEST(FailOnCode, OnlyAWholeIntervalFails) {
   for (const Row& row : kRows) {
     kbench::v1::BaselineComparison comparison;
@@ -62,8 +77,7 @@ TEST(FailOnCode, OnlyAWholeIntervalFails) {
     comparison.set_high(row.high);
     EXPECT_EQ(FailOnCode({true, 0.03}, comparison), row.slower) << row.what;
     EXPECT_EQ(FailOnCode({false, 0.03}, comparison), row.faster) << row.what;
-    for (const char* reason :
-         {"NOT_COMPARABLE", "NO_NUMBER", "MANY_COMPARISONS", "SUSPECT", "KEYS_DIFFER"}) {
+    for (const char* reason : {"NOT_COMPARABLE", "NO_NUMBER", "SUSPECT", "KEYS_DIFFER"}) {
       auto doubtful = comparison;
       doubtful.add_reasons(reason);
       EXPECT_EQ(FailOnCode({true, 0.03}, doubtful), 8) << reason;

@@ -240,6 +240,29 @@ TEST(JsonTest, EventsWithoutResultsThenOneLineARow) {
   EXPECT_THAT(all[5], HasSubstr("OUTCOME_CRASHED"));
 }
 
+// What was told of a case is corrected when it does not hold up among all cases of the job.
+TEST(Report, AFindingThatDoesNotHoldUpIsToldAtTheEnd) {
+  const Job job = Parse<Job>(R"(
+      name: "jobs/k3f9x2ab"
+      cases {
+        spec { kernel: "sum" dtype: "fp32" size: "1Ki" }
+        results { name: "results/k3f9x2ab-0-0" implementation: "a" is_baseline: true }
+        results { name: "results/k3f9x2ab-0-1" implementation: "b" outcome: OUTCOME_OK
+          comparison { baseline: "a" verdict: "inconclusive" reasons: "MANY_COMPARISONS"
+            message: "slower by itself, but among 20 comparisons such a difference comes up by chance" } } })");
+  for (const Format format : {Format::kTable, Format::kMarkdown, Format::kCsv, Format::kJson}) {
+    std::ostringstream out, err;
+    Io io{out, err};
+    MakeReport(format, io)->JobEnded(job);
+    const std::string text = format == Format::kCsv ? err.str() : out.str();
+    EXPECT_THAT(text, HasSubstr("slower by itself, but among 20"));
+    EXPECT_EQ(text.find("k3f9x2ab-0-0"), std::string::npos) << "the others were told already";
+    if (format == Format::kCsv) {
+      EXPECT_EQ(out.str(), "");
+    }
+  }
+}
+
 TEST(CsvTest, HeaderOnceQuotedAndEveryDigit) {
   std::ostringstream out;
   Io io{out, out};

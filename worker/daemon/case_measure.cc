@@ -296,7 +296,10 @@ void CaseDriver::VerifyAfter() {
     if (Stopped()) return;
     Say("check", cell->name);
     if (cell->record.rounds.empty()) {
-      End(*cell, v1::OUTCOME_SKIPPED, "OVER_BUDGET", "no round fitted what was left of the budget");
+      End(*cell, v1::OUTCOME_SKIPPED, "OVER_BUDGET",
+          fmt::format("preparing and warming up left no time for a round within the budget of "
+                      "{:.3g} s; give more with --budget",
+                      budget));
       cell->estimate_seconds = cell->launch_seconds();
       continue;
     }

@@ -28,8 +28,9 @@ std::string MakingOf(const v1::RunnerHelloReply& hello) {
 
 std::string CaseDriver::TuningCell(const Cell& cell) const {
   const v1::CaseSpec& spec = assign_.case_();
-  return fmt::format("{} {} {} {} {}", spec.kernel(), spec.dtype(), spec.shape(), spec.mode(),
-                     cell.name);
+  // Trials are flushed as the samples are.
+  return fmt::format("{} {} {} {} flush={} {}", spec.kernel(), spec.dtype(), spec.shape(),
+                     spec.mode(), policy_.flush(), cell.name);
 }
 
 std::string CaseDriver::KnownCandidate(const Cell& cell) const {
@@ -41,7 +42,7 @@ std::string CaseDriver::KnownCandidate(const Cell& cell) const {
 // What was the fastest and does not work may work after another tuning, and is at least not taken
 // for granted.
 void CaseDriver::ForgetCandidate(const Cell& cell) {
-  if (context_.tuning == nullptr || cell.prepared.candidates() < 2) return;
+  if (context_.tuning == nullptr) return;
   const absl::Status forgotten = context_.tuning->Forget(TuningCell(cell));
   if (!forgotten.ok()) spdlog::warn("{}", std::string(forgotten.message()));
 }
@@ -66,8 +67,8 @@ void CaseDriver::TuneResident() {
       continue;
     }
     cell->prepared = std::move(*reply->mutable_tuned());
-    if (prepared.tuned() != "measured") continue;
     cell->tune_seconds = prepared.autotune_seconds();
+    if (prepared.tuned() != "measured") continue;  // what ran out of time decides nothing for later
     const auto* hello = context_.pool->HelloOf(assign_.case_().kernel(), cell->name);
     if (context_.tuning == nullptr || hello == nullptr) continue;
     const absl::Status kept =

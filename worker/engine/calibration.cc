@@ -33,15 +33,15 @@ double AllowedError(double expected_seconds, double quantum_seconds, double tick
   return std::max({0.01 * expected_seconds, 2 * quantum_seconds, 2 * tick_seconds});
 }
 
-// The mean of the middle half. Both clocks tell whole ticks only, and which one a launch falls into
-// is chance: a median is a whole tick too, this is not.
+// The mean of the middle third. Both clocks tell whole ticks only, and which one a launch falls
+// into is chance: a median is a whole tick too, this is not.
 double MiddleMean(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  const std::size_t quarter = values.size() / 4;
+  const std::size_t aside = (values.size() - 1) / 3;
   double sum = 0;
-  for (std::size_t i = quarter; i < values.size() - quarter; ++i) sum += values[i];
-  return sum / static_cast<double>(values.size() - 2 * quarter);
+  for (std::size_t i = aside; i < values.size() - aside; ++i) sum += values[i];
+  return sum / static_cast<double>(values.size() - 2 * aside);
 }
 
 double AddedByClock(const KnownDurationTimes& times) {

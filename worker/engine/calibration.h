@@ -29,8 +29,8 @@ struct KnownDurationTimes {
   std::vector<double> measured;  // by the engine's clock, the same launches in order
 };
 
-// What the clock adds to this kernel: the mean of the middle half of measured less recorded, launch
-// by launch, so that a launch which really took longer is no error of the clock.
+// What the clock adds to this kernel: the mean of the middle third of measured less recorded,
+// launch by launch, so that a launch which really took longer is no error of the clock.
 double AddedByClock(const KnownDurationTimes& times);
 
 // Enters the duration into the calibration: `cost_seconds` is what the clock adds to a kernel

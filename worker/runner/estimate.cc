@@ -19,6 +19,9 @@ constexpr double kClearSeconds = 0.1;
 // so long.
 constexpr double kClearGrowth = 3;
 constexpr double kLongSeconds = 1;
+// Far beyond the limit a shorter time tells enough: the next one may take all that is left.
+constexpr double kTellingSeconds = 0.02;
+constexpr double kFarBeyond = 4;
 // Small problems run in caches and large ones may not: an estimate this far below the limit is
 // safe.
 constexpr double kSafeShare = 0.25;
@@ -79,7 +82,9 @@ std::optional<double> EstimateLaunch(kb_engine* engine, const Implementation& im
     if (*seconds > scaled_work / slowest_rate) continue;
     estimate = *seconds * (work / scaled_work);
     if (*estimate <= kSafeShare * limit_seconds || *seconds >= kLongSeconds) break;
-    if (*seconds >= kClearSeconds && *seconds >= kClearGrowth * before && before > 0) break;
+    const bool hopeless = *estimate > kFarBeyond * limit_seconds;
+    const double clear = hopeless ? kTellingSeconds : kClearSeconds;
+    if (*seconds >= clear && *seconds >= kClearGrowth * before && before > 0) break;
     before = *seconds;
   }
   return estimate;

@@ -144,15 +144,18 @@ bool PreparedCase::Tune(const v1::Tune& request, v1::Prepared* reply, v1::Runner
     if (tuned.candidate.empty()) {
       choice_["tuning"] = tuned.note;
     } else {
-      choice_ = {{"tuned", "measured"}, {"candidates_timed", std::to_string(tuned.timed)}};
+      choice_ = {{"tuned", tuned.decided ? "measured" : "unfinished"},
+                 {"candidates_timed", std::to_string(tuned.timed)}};
       if (tuned.candidate != opened_->candidate() &&
           !opened_->CreateFrom(tuned.candidate, failure)) {
         return false;
       }
-      if (opened_->candidate() != tuned.candidate) choice_["tuned"] = "default";
     }
     // Anew: another launch takes another time, and a graph holds the launches of the old one.
     if (!FirstCalls(failure)) return false;
+    if (!tuned.candidate.empty() && opened_->candidate() != tuned.candidate) {
+      choice_["tuned"] = "default";  // the fastest did not work here
+    }
   }
   Describe(reply);
   return true;

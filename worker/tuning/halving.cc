@@ -7,8 +7,7 @@ namespace {
 
 // Of each round: about as much work in each, and enough at the end for a median that a device at
 // its power limit does not decide by chance.
-constexpr int kSamples[] = {1, 4, 10, 20, 40};
-constexpr std::size_t kRounds = sizeof(kSamples) / sizeof(kSamples[0]);
+constexpr int kSamples[Halving::kRounds] = {1, 4, 10, 20, 40};
 constexpr std::size_t kFewest = 2;  // that stay in to the end: half of two would decide by luck
 // One sample is enough to see that a candidate is far behind.
 constexpr double kFarBehind = 1.5;

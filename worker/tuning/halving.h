@@ -10,6 +10,8 @@ namespace kbench::tuning {
 
 class Halving {
  public:
+  static constexpr std::size_t kRounds = 5;
+
   // `candidates`: how many, the best guess first. After `max_seconds` nothing more is asked for.
   Halving(std::size_t candidates, double max_seconds);
 
@@ -26,6 +28,7 @@ class Halving {
   // when none was timed.
   std::optional<std::size_t> Best() const;
   int timed() const;  // candidates that gave a time
+  bool decided() const { return round_ >= kRounds; }
 
  private:
   struct Candidate {

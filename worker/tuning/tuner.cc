@@ -110,7 +110,11 @@ Tuned Tune(kb_engine* engine, const Implementation& implementation, const Proble
   }
   kb_scratch_close(engine);
   if (const auto best = halving.Best()) tuned.candidate = candidates[*best];
-  if (tuned.candidate.empty()) tuned.note = trials.failure();
+  if (tuned.candidate.empty()) {
+    tuned.note =
+        trials.failure().empty() ? "no time was left to try a candidate" : trials.failure();
+  }
+  tuned.decided = halving.decided();
   tuned.timed = halving.timed();
   tuned.seconds = elapsed();
   return tuned;

@@ -14,6 +14,7 @@ namespace kbench::tuning {
 struct Tuned {
   std::string candidate;  // the fastest; empty: none could be timed, and `note` says why
   int timed = 0;          // candidates that gave a time
+  bool decided = false;   // false: the time was over first, another may be faster
   double seconds = 0;     // that it took
   std::string note;
   // The engine reported KB_DEVICE_ERROR: the process must end. `note` names the candidate.

@@ -255,6 +255,20 @@ TEST(BoundFalseDiscoveries, ManyFindingsHoldUp) {
   EXPECT_EQ(alone[0].verdict(), "slower");
 }
 
+// An interval that is long on the harmless side doubts nothing.
+TEST(BoundFalseDiscoveries, OnlyTheSideThatFacesOneCounts) {
+  std::vector<BaselineComparison> family(2, Verdict("faster", 1.2, 0.02));
+  family[0].set_high(9);
+  Bound(family);
+  EXPECT_EQ(family[0].verdict(), "faster");
+}
+
+TEST(BoundFalseDiscoveries, OneAloneIsNoFamily) {
+  std::vector<BaselineComparison> alone = {Verdict("slower", 0.885, 0.0945)};
+  Bound(alone);
+  EXPECT_EQ(alone[0].verdict(), "slower");
+}
+
 TEST(BoundFalseDiscoveries, ThoseWithoutAnIntervalAreNotOfTheFamily) {
   std::vector<BaselineComparison> family(100);
   family[5] = Doubtful();

@@ -144,6 +144,33 @@ TEST_F(CompareTest, PairsKeepTheirOrder) {
   EXPECT_EQ(response->comparisons(1).verdict(), "slower");
 }
 
+// A finding that stands alone among a job's own rows.
+TEST_F(CompareTest, TheTableOfAnEndedJobIsOneFamily) {
+  const kbench::v1::Job job = server_.MustSubmit(MatmulJob(20));
+  for (int i = 0; i < 20; ++i) {
+    const auto assign = worker_.Assign();
+    ASSERT_TRUE(assign.has_value());
+    auto attempt = FakeWorker::GoodResult(*assign);
+    auto* comparison = attempt.mutable_results(0)->mutable_comparison();
+    comparison->set_baseline("cpu/other");
+    comparison->set_paired(true);
+    comparison->set_speedup(i == 0 ? 0.965 : 1.001);
+    comparison->set_low(i == 0 ? 0.94 : 0.997);
+    comparison->set_high(i == 0 ? 0.99 : 1.005);
+    comparison->set_verdict(i == 0 ? "slower" : "equivalent");
+    worker_.SendResult(attempt);
+    ASSERT_TRUE(worker_.Ack().has_value());
+    if (i > 0) continue;
+    const auto running = server_.Get(job.name());
+    ASSERT_TRUE(running.ok());
+    EXPECT_EQ(running->cases(0).results(0).comparison().verdict(), "slower") << "not complete yet";
+  }
+  const kbench::v1::Job ended = server_.WaitFor(job.name(), kbench::v1::JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(ended.cases(0).results(0).comparison().verdict(), "inconclusive");
+  EXPECT_THAT(ended.cases(0).results(0).comparison().reasons(), ElementsAre("MANY_COMPARISONS"));
+  EXPECT_EQ(ended.cases(1).results(0).comparison().verdict(), "equivalent");
+}
+
 TEST_F(CompareTest, WhatIsWrongIsNamed) {
   ExpectRefused({}, "NO_PAIRS", "pairs", "at least one pair");
   ExpectRefused(Pair("x", ""), "NO_NAME", "pairs[0].b", "results/JOB-CASE-CELL");

@@ -44,6 +44,17 @@ TEST_F(CaseDriverTest, AnotherShapeIsTunedAnew) {
   EXPECT_EQ(Run()["fake/tuned"].configuration().at("tuned"), "cached");
 }
 
+// Trials are flushed as the samples are: a warm cache prefers another candidate.
+TEST_F(CaseDriverTest, AnotherFlushIsTunedAnew) {
+  TuningStore store(scratch_ + "/tuning.json", "device");
+  tuning_ = &store;
+  Implementations({"fake/tuned"});
+  EXPECT_EQ(Run()["fake/tuned"].configuration().at("tuned"), "measured");
+  assign_.mutable_policy()->set_flush("none");
+  EXPECT_EQ(Run()["fake/tuned"].configuration().at("tuned"), "measured");
+  EXPECT_EQ(Run()["fake/tuned"].configuration().at("tuned"), "cached");
+}
+
 TEST_F(CaseDriverTest, AChoiceThatDoesNotWorkIsForgotten) {
   TuningStore store(scratch_ + "/tuning.json", "device");
   tuning_ = &store;

@@ -208,7 +208,10 @@ TEST_F(TuneTest, RequestsThatMakeNoSenseAreRefused) {
   EXPECT_EQ(Tune().failure().reason(), "BAD_STATE");
   ASSERT_TRUE(Prepare("test/some").has_prepared());
   EXPECT_EQ(Tune(0).failure().reason(), "BAD_REQUEST");
-  EXPECT_TRUE(Tune(1e-9).has_tuned());  // no time to try anything: the default stays
+  const auto hurried = Tune(1e-9);  // no time to try anything: the default stays, and says why
+  ASSERT_TRUE(hurried.has_tuned());
+  EXPECT_EQ(hurried.tuned().configuration().at("tuned"), "default");
+  EXPECT_EQ(hurried.tuned().configuration().at("tuning"), "no time was left to try a candidate");
   EXPECT_TRUE(Verify().passed());
 }
 

@@ -46,6 +46,20 @@ TEST(Halving, FindsTheFastestAndSpendsLittleOnTheSlow) {
   EXPECT_EQ(taken.at(*halving.Best()), 1 + 4 + 10 + 20 + 40);
 }
 
+TEST(Halving, IsDecidedOnlyWhenNothingIsLeftToTry) {
+  Halving halving(3, 1);
+  ASSERT_TRUE(halving.Next(0));
+  halving.Report({2e-3});
+  EXPECT_FALSE(halving.Next(1)) << "the time is over";
+  EXPECT_TRUE(halving.Best());
+  EXPECT_FALSE(halving.decided());
+  Halving enough(1, 1);
+  ASSERT_TRUE(enough.Next(0));
+  enough.Report({2e-3});
+  EXPECT_FALSE(enough.Next(0.1));
+  EXPECT_TRUE(enough.decided());
+}
+
 TEST(Halving, OneThatIsFarBehindIsOutAtOnce) {
   Halving halving(2, 10);
   const auto taken = RunAll(halving, {2, 1});
