@@ -131,6 +131,7 @@ TEST_F(TunerTest, AfterItsTimeNoFurtherCandidateIsTried) {
   const Tuned tuned = TuneAmong({"middle", "slow", "fast"}, 1e-4);
   EXPECT_EQ(tuned.candidate, "middle");
   EXPECT_EQ(tuned.timed, 1);
+  EXPECT_FALSE(tuned.decided) << "the others may be faster";
 }
 
 TEST_F(TunerTest, WithoutACaseThereIsNoScratch) {
