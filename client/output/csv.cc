@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "client/output/cell_text.h"
+#include "client/output/cells.h"
 #include "client/output/report.h"
 #include "client/output/words.h"
 #include "proto/support/ids.h"

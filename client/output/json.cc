@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "client/output/cells.h"
 #include "client/output/report.h"
 
 namespace kbench::client {
