@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/attention_schedule.h"
 #include "kernels/cuda/attention_shape.h"
+#include "kernels/cuda/compiled_for.h"
 #include "kernels/cuda/dtypes.h"
 #include "kernels/cuda/flash_wgmma_group.cuh"
 #include "kernels/cuda/flash_wgmma_traits.cuh"
@@ -301,7 +302,7 @@ Implementation CudaFlashWgmmaAttention() {
   implementation.summary =
       "FlashAttention-3: TMA, wgmma, softmax of one warp group under the products of another";
   implementation.dtypes = cuda::Compiled::List();
-  implementation.dtype_missing = [](DType) { return cuda::NeedsCapability(90, true); };
+  implementation.dtype_missing = [](DType) { return cuda::NeedsHopper(); };
   implementation.default_choice = true;
   implementation.rung = 3;
   implementation.unsupported = cuda::Unsupported;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/cuda/compiled_for.h"
 #include "kernels/cuda/implementations.h"
 #include "kernels/cuda/softmax_registers.cuh"
 #include "kernels/cuda/softmax_two_reads.cuh"
@@ -54,7 +55,7 @@ void AddBlocks(std::int64_t words, int each, int blocks, std::vector<Holding>& a
       {blocks > 1 ? Team::kCluster : Team::kBlock, each, static_cast<int>(threads), blocks});
 }
 
-bool HasClusters() { return CurrentDevice().compute_capability >= 90; }
+bool HasClusters() { return CodeForThisDevice() >= 90; }
 
 // Whether the first of two ways is the better guess: rows too few to fill the card are spread over
 // more of it, and two blocks of a cluster should share a multiprocessor.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "kernels/cuda/compiled_for.h"
 #include "kernels/cuda/dtypes.h"
 #include "kernels/cuda/implementations.h"
 #include "kernels/cuda/matmul_tiles.h"
@@ -203,7 +204,7 @@ Implementation CudaWgmmaMatmul() {
   implementation.summary =
       "TMA and asynchronous tensor cores: one warp group loads, two multiply, persistent blocks";
   implementation.dtypes = cuda::Compiled::List();
-  implementation.dtype_missing = [](DType) { return cuda::NeedsCapability(90, true); };
+  implementation.dtype_missing = [](DType) { return cuda::NeedsHopper(); };
   implementation.default_choice = true;
   implementation.rung = 5;
   implementation.unsupported = cuda::Unsupported;

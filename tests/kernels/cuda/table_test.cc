@@ -9,6 +9,7 @@
 #include <set>
 
 #include "kernels/cublas/table.h"
+#include "kernels/cuda/compiled_for.h"
 #include "kernels/cudnn/table.h"
 #include "tests/kernels/cpu/implementation_cases.h"
 
@@ -95,6 +96,19 @@ TEST(CudaTables, TheBestVariantStandsHighest) {
     const Problem problem = MustMakeProblem(kernel, DType::kFp32, "4096");
     EXPECT_FALSE(highest->candidates(problem).empty());
   }
+}
+
+// A card runs the newest code that is not above it; sm_90a is for Hopper alone.
+TEST(CompiledFor, TheCodeThatACardRuns) {
+  EXPECT_EQ(cuda::CodeFor("89,90a", 90), 90);
+  EXPECT_EQ(cuda::CodeFor("89,90a", 89), 89);
+  EXPECT_EQ(cuda::CodeFor("89,90a", 100), 89);
+  EXPECT_EQ(cuda::CodeFor("80", 90), 80);
+  EXPECT_EQ(cuda::CodeFor("80,86,120", 100), 86);
+  EXPECT_EQ(cuda::CodeFor("90a", 80), 0);
+  EXPECT_EQ(cuda::CodeFor("", 90), 0);
+  EXPECT_TRUE(cuda::HasHopperCode("89,90a"));
+  EXPECT_FALSE(cuda::HasHopperCode("89,90"));
 }
 
 TEST(CudaTables, WgmmaSaysWhatTmaCannotTake) {
