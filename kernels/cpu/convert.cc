@@ -109,7 +109,7 @@ void InChunks(Converter<From, To> convert, const From* from, To* to, std::int64_
   const int parts = static_cast<int>(std::clamp<std::int64_t>(n / kLeast, 1, std::max(threads, 1)));
   const std::int64_t chunk = (n + parts - 1) / parts;
   // ThreadSanitizer does not see libgomp's barriers and would report every chunk as a race.
-#if defined(_OPENMP) && !defined(__SANITIZE_THREAD__)
+#if defined(_OPENMP) && !defined(KBENCH_TSAN)
 #pragma omp parallel for num_threads(parts) schedule(static, 1) if (parts > 1)
 #endif
   for (int part = 0; part < parts; ++part) {

@@ -352,6 +352,9 @@ TEST_F(SessionTest, AnImplementationThatCachesItsResultIsFoundOnANewSeed) {
 }
 
 TEST_F(SessionTest, WorkThatIsDoneAfterTheReturnIsFound) {
+#if defined(KBENCH_TSAN)
+  GTEST_SKIP() << "the fixture writes behind the checker's back, which is a race on purpose";
+#endif
   ASSERT_TRUE(Prepare("fixture/side-thread").has_prepared());
   const v1::Verified verified = Verify(v1::Verify::BEFORE).verified();
   EXPECT_FALSE(verified.passed());
