@@ -23,11 +23,6 @@ bool DoesNotCount(const std::string& reason) {
          reason == "KEYS_DIFFER";
 }
 
-bool IsOneOfMany(const BaselineComparison& comparison) {
-  const auto& reasons = comparison.reasons();
-  return std::find(reasons.begin(), reasons.end(), "MANY_COMPARISONS") != reasons.end();
-}
-
 bool BaselineIsValid(const CaseStatus& status, const std::string& baseline) {
   return std::any_of(status.results().begin(), status.results().end(), [&](const Result& result) {
     return result.implementation() == baseline && result.verdict() == kbench::v1::VERDICT_VALID;

@@ -98,8 +98,8 @@ std::string NothingMeasured(const CaseStatus& status) {
 
 }  // namespace
 
-bool IsOneOfMany(const Result& result) {
-  const auto& reasons = result.comparison().reasons();
+bool IsOneOfMany(const kbench::v1::BaselineComparison& comparison) {
+  const auto& reasons = comparison.reasons();
   return std::find(reasons.begin(), reasons.end(), "MANY_COMPARISONS") != reasons.end();
 }
 
@@ -107,7 +107,7 @@ std::vector<std::string> JobNotes(const kbench::v1::Job& job) {
   std::vector<std::string> notes;
   for (const CaseStatus& status : job.cases()) {
     for (const Result& result : status.results()) {
-      if (!IsOneOfMany(result)) continue;
+      if (!IsOneOfMany(result.comparison())) continue;
       notes.push_back(fmt::format("{}: {} against {}: {}", CaseTitle(status),
                                   result.implementation(), result.comparison().baseline(),
                                   result.comparison().message()));

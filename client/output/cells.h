@@ -26,7 +26,7 @@ bool HasNumber(const kbench::v1::Result& result);
 // What stands beneath the rows of a case: why a number may not be trusted, which attempt it was.
 std::vector<std::string> CaseNotes(const kbench::v1::CaseStatus& status);
 // Whether a finding that was told when the case ended does not hold up among all of the job's.
-bool IsOneOfMany(const kbench::v1::Result& result);
+bool IsOneOfMany(const kbench::v1::BaselineComparison& comparison);
 // What to add once the job has ended: a sentence for each such finding.
 std::vector<std::string> JobNotes(const kbench::v1::Job& job);
 // How each implementation ran: its configuration, one line a row.

@@ -35,7 +35,7 @@ class JsonReport final : public Report {
   void JobEnded(const Job& job) override {
     for (const CaseStatus& status : job.cases()) {
       for (const auto& result : status.results()) {
-        if (IsOneOfMany(result)) Line("result", result);
+        if (IsOneOfMany(result.comparison())) Line("result", result);
       }
     }
   }

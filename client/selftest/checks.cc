@@ -6,9 +6,7 @@
 namespace kbench::client::selftest {
 namespace {
 
-constexpr double kFixtureSeconds = 400e-6;
-// What a fixture does beside copying, as a multiple of that, at most (kernels/*/selftest_copy.*).
-constexpr double kWorkRatio = 50;
+constexpr double kCopySeconds = 8e-6;
 constexpr std::int64_t kFewestElements = 1 << 12;
 constexpr std::int64_t kMostElements = 1 << 28;
 // Where neither a roof nor a datasheet is known: a modest card, a modest processor.
@@ -30,7 +28,7 @@ bool AllPassed(const std::vector<Check>& checks) {
 
 std::int64_t CopyElements(const kbench::v1::Device& device) {
   constexpr double kBytesAnElement = 8;  // four read, four written
-  const double elements = CopyBandwidth(device) * kFixtureSeconds / kWorkRatio / kBytesAnElement;
+  const double elements = CopyBandwidth(device) * kCopySeconds / kBytesAnElement;
   const double power = std::exp2(std::floor(std::log2(elements)));
   return std::clamp(static_cast<std::int64_t>(power), kFewestElements, kMostElements);
 }

@@ -38,6 +38,11 @@ struct AttentionShape {
     if (Tiles(rows) > kMostTiles) return text("tiles of query rows: ", Tiles(rows), kMostTiles);
     return std::nullopt;
   }
+  // The same of a kernel that is compiled for two head sizes.
+  std::optional<std::string> NotOf64Or128(std::int64_t rows) const {
+    if (d == 64 || d == 128) return TooLong(rows);
+    return "d=" + std::to_string(d) + " is not compiled: 64 and 128 are";
+  }
   // What scores are multiplied with so that exp2 gives the softmax: log2(e) / sqrt(d).
   float ScoreScale() const {
     return static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(d)));

@@ -284,11 +284,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
 }
 
 std::optional<std::string> Unsupported(const Problem& problem) {
-  const AttentionShape shape = AttentionShape::Of(problem);
-  if (shape.d != 64 && shape.d != 128) {
-    return "d=" + std::to_string(shape.d) + " is not compiled: 64 and 128 are";
-  }
-  return shape.TooLong(128);
+  return AttentionShape::Of(problem).NotOf64Or128(128);
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ CreateResult Create(const Problem& problem, const OperandPointers& operands,
     constexpr DType kD = decltype(dtype)::value;
     if (layout == "nn") return CreateLayout<kD, false, true>(problem, operands, candidate);
     if (layout == "nt") return CreateLayout<kD, false, false>(problem, operands, candidate);
-    if (layout[0] == 't') return CreateLayout<kD, true, true>(problem, operands, candidate);
+    if (layout == "tn") return CreateLayout<kD, true, true>(problem, operands, candidate);
     return CreateLayout<kD, true, false>(problem, operands, candidate);
   });
 }

@@ -18,9 +18,6 @@ using stats::ComparisonVerdict;
 // The most false discoveries among a family's verdicts.
 constexpr double kFalseDiscoveries = 0.05;
 constexpr int kLeastRounds = 6;  // below, rounds that pair have no interval
-// Of the intervals that comparisons publish: 96.5 % by round, 95 % between sessions.
-constexpr double kPairedZ = 2.108;
-constexpr double kSessionsZ = 1.96;
 
 std::string FlushOf(const Result& result) {
   return result.policy().flush().empty() ? "clean" : result.policy().flush();
@@ -145,7 +142,8 @@ double PValueOfInterval(const BaselineComparison& comparison) {
   const double facing = log_ratio > 0 ? log_ratio - std::log(comparison.low())
                                       : std::log(comparison.high()) - log_ratio;
   if (!(facing > 0)) return log_ratio == 0 ? 1 : 0;
-  const double z = comparison.paired() ? kPairedZ : kSessionsZ;
+  const double alpha = comparison.paired() ? stats::kPairedAlpha : stats::kComparisonAlpha;
+  const double z = stats::NormalQuantile(1 - alpha / 2);
   return stats::StudentTwoSided(z * std::abs(log_ratio) / facing, kLeastRounds - 1);
 }
 

@@ -55,3 +55,10 @@ def test_torch_counts_where_it_is_faster():
     assert row.ratio == 1.5
     library_table.against_torch(row, ours, lambda wanted: 1.2)
     assert (row.ratio, row.low) == (1.2, 1.2 / 1.01)
+
+
+@pytest.mark.parametrize("low,trusted,expected", [(None, True, False), (0.94, True, False), (0.95, True, True), (0.95, False, False)])
+def test_a_row_holds_its_floor_with_valid_numbers_only(low, trusted, expected):
+    row = library_table.Row({"floor": "0.95", "aim": "1.00"}, "cold")
+    row.low, row.trusted = low, trusted
+    assert row.holds is expected

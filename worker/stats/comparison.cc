@@ -13,10 +13,6 @@
 namespace kbench::stats {
 namespace {
 
-// Of the interval of paired rounds. Their number was chosen by looks at narrow intervals, so each
-// must claim a little more than the 95 % it is published for (tests/worker/experiment simulates
-// it); below 2^-5 six pairs would have none.
-constexpr double kPairedAlpha = 0.035;
 // Fewer rounds on one side may have an interval by ranks, and say nothing of their own spread.
 constexpr int kLeastUnpaired = 4;
 

@@ -14,7 +14,11 @@
 namespace kbench::stats {
 
 inline constexpr double kDefaultMargin = 0.01;
+// Of the intervals: between sessions, and of paired rounds. The number of rounds was chosen by
+// looks at narrow intervals, so each must claim a little more than the 95 % it is published for
+// (tests/worker/experiment simulates it); below 2^-5 six pairs would have none.
 inline constexpr double kComparisonAlpha = 0.05;
+inline constexpr double kPairedAlpha = 0.035;
 
 enum class ComparisonVerdict { kFaster, kSlower, kEquivalent, kInconclusive };
 // "faster", "slower", "equivalent", "inconclusive".
