@@ -63,6 +63,10 @@ bool RunRow(const Implementation& line, const Problem& problem, const std::strin
   std::printf("%s %s %s %s %s: ", problem.kernel.c_str(), Info(problem.dtype).name,
               problem.shape.Canonical().c_str(), line.name.c_str(), candidate.c_str());
   std::fflush(stdout);
+  if (std::find(line.dtypes.begin(), line.dtypes.end(), problem.dtype) == line.dtypes.end()) {
+    std::printf("it has no %s\n", Info(problem.dtype).name);
+    return false;
+  }
   if (line.unsupported != nullptr) {
     if (const auto why = line.unsupported(problem)) {
       std::printf("unsupported: %s\n", why->c_str());

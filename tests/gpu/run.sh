@@ -18,6 +18,7 @@
 #   --only PART        of --repeatability: spread, selftest or pace; may be repeated
 #   --library-table    also measures our best kernels beside the libraries (library_table.py). Leaves library_table.json in $OUT
 #   --code             also fetches device code and profiles of a few cells (code_and_profile.py)
+#   --sanitize         also runs compute-sanitizer over small shapes of every CUDA kernel (sanitize.py); needs --tests
 #   --table-option X   handed to library_table.py; may be repeated
 #
 # Needs bash, tar, xz, python3, nvidia-smi and cuBLAS. Logs are left in $OUT where that is set. Exits 1 if anything is not as it must be.
@@ -30,7 +31,7 @@ usage() {
   exit 2
 }
 
-bundle="" tests="" device="gpu0" wheels="" compare_torch=no manifest=yes programs=yes stopwatch=no repeatability=no library_table=no code=no
+bundle="" tests="" device="gpu0" wheels="" compare_torch=no manifest=yes programs=yes stopwatch=no repeatability=no library_table=no code=no sanitize=no
 stopwatch_options=() repeatability_options=() table_options=()
 while (($#)); do
   case $1 in
@@ -46,6 +47,7 @@ while (($#)); do
     --only) repeatability_options+=(--only "${2:?--only needs a part}") && shift ;;
     --library-table) library_table=yes ;;
     --code) code=yes ;;
+    --sanitize) sanitize=yes ;;
     --table-option) table_options+=("${2:?--table-option needs a word}") && shift ;;
     -*) usage "unknown option $1" ;;
     *) bundle=$1 ;;
@@ -55,6 +57,7 @@ done
 [[ -f $bundle ]] || usage "no such bundle: '$bundle'"
 [[ -z $tests || -f $tests ]] || usage "no such file: '$tests'"
 [[ $stopwatch == no || -n $tests ]] || usage "--stopwatch needs --tests: the launchers are in that file"
+[[ $sanitize == no || -n $tests ]] || usage "--sanitize needs --tests: kernel_lab is in that file"
 [[ -z $wheels || -d $wheels ]] || usage "no such folder: '$wheels'"
 capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1) || usage "nvidia-smi finds no GPU here"
 
@@ -152,6 +155,7 @@ fi
 [[ $library_table == no ]] || part "library table" python3 "$here/library_table.py" "$client" "$device" --out "$out" \
   ${table_options[@]+"${table_options[@]}"}
 "$client" down
+[[ $sanitize == no ]] || part "sanitizer" python3 "$here/sanitize.py" "$root/tests/kernel_lab"
 if [[ -n $tests && $programs == yes ]]; then
   part "test programs" gpu_programs
   part "misbehaving kernels" fixtures

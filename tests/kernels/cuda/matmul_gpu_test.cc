@@ -81,9 +81,10 @@ TEST_P(MatmulCandidates, AreRightInEveryLayout) {
 
 TEST_P(MatmulCandidates, AreRightWithSeveralTilesABlock) {
   const Implementation& line = *GetParam();
-  if (line.dtype_missing != nullptr && line.dtype_missing(DType::kFp16)) GTEST_SKIP();
-  CheckAll(line, testing::MustMakeProblem("matmul", DType::kFp16, "m=2600,n=4104,k=72"));
-  CheckAll(line, testing::MustMakeProblem("matmul", DType::kFp16, "m=2600,n=4104,k=520"));
+  const DType dtype = line.dtypes.front();
+  if (line.dtype_missing != nullptr && line.dtype_missing(dtype)) GTEST_SKIP();
+  CheckAll(line, testing::MustMakeProblem("matmul", dtype, "m=2600,n=4104,k=72"));
+  CheckAll(line, testing::MustMakeProblem("matmul", dtype, "m=2600,n=4104,k=520"));
 }
 
 std::vector<const Implementation*> Tunable() {
