@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our best kernels beside the best library: the rows of library_table.csv, measured now, one case each, paired by round.
 
-    library_table.py CLIENT DEVICE [--only KERNEL]... [--mode cold|steady]... [--dtype DTYPE]... [--budget SECONDS] [--out FOLDER]
+    library_table.py CLIENT DEVICE [--only KERNEL]... [--mode cold|steady]... [--dtype DTYPE]... [--size SIZE]... [--budget SECONDS] [--out FOLDER]
 
 Prints a Markdown table and what it misses; leaves library_table.json in FOLDER. Exits 1 when a floor is missed or a number is not VALID. --budget ends
 the run in time: rows that no longer fit are named and count as missed.
@@ -25,8 +25,9 @@ class Row:
     def __init__(self, wanted, mode):
         self.wanted, self.mode = wanted, mode
         self.ours = self.library = self.ratio = self.low = self.high = self.share = None
-        self.trusted = True  # every number of the row is VALID
+        self.trusted = True  # the two numbers of the ratio are VALID
         self.notes = []
+        self.results = []  # what each implementation measured
 
     @property
     def title(self):
@@ -54,17 +55,19 @@ def options():
     parser.add_argument("device")
     parser.add_argument("--only", action="append", metavar="KERNEL")
     parser.add_argument("--dtype", action="append")
+    parser.add_argument("--size", action="append")
     parser.add_argument("--mode", action="append", choices=["cold", "steady"])
     parser.add_argument("--budget", type=float, default=1e9)
     parser.add_argument("--out", type=pathlib.Path)
     return parser.parse_args()
 
 
-def wanted_rows(path, kernels=None, modes=None, dtypes=None):
+def wanted_rows(path, kernels=None, modes=None, dtypes=None, sizes=None):
     rows = []
     for mode in ("cold", "steady"):
         for wanted in cells.read_table(path):
-            fits = (not kernels or wanted["kernel"] in kernels) and (not dtypes or wanted["dtype"] in dtypes)
+            fits = (not kernels or wanted["kernel"] in kernels) and (not dtypes or wanted["dtype"] in dtypes) and \
+                (not sizes or wanted["size"] in sizes)
             if fits and mode in wanted["modes"].split("|") and (not modes or mode in modes):
                 rows.append(Row(wanted, mode))
     return rows
@@ -92,7 +95,17 @@ def describe(result):
     throughput = result.get("throughput", {})
     flops, byte_rate = throughput.get("flops_per_second", 0.0), throughput.get("bytes_per_second", 0.0)
     rate = f"{flops / 1e12:.1f} TFLOP/s" if result["case"]["kernel"] in ("matmul", "attention") else f"{byte_rate / 1e9:.0f} GB/s"
-    return f"{result['implementation']} {seconds * 1e6:.2f} us, {rate}"
+    candidate = result.get("configuration", {}).get("candidate")
+    return f"{result['implementation']}{f' ({candidate})' if candidate else ''} {seconds * 1e6:.2f} us, {rate}"
+
+
+def facts(result):
+    """What tells one run from another: the times, how sure they are, what was chosen, what the card did."""
+    times, telemetry, configuration = (result.get(field, {}) for field in ("device_time", "telemetry", "configuration"))
+    return {"implementation": result.get("implementation"), "outcome": cells.outcome(result), "verdict": cells.verdict(result),
+            "reasons": result.get("verdict_reasons", []), **{field: times.get(field) for field in ("median", "low", "high", "rounds", "samples")},
+            "candidate": configuration.get("candidate"), "tuned": configuration.get("tuned"), "clock_hertz": telemetry.get("sm_clock_hertz"),
+            "power_watts": telemetry.get("power_watts")}
 
 
 def measure(client, device, row, roofs, torch_seconds):
@@ -102,16 +115,17 @@ def measure(client, device, row, roofs, torch_seconds):
     named = [name for name in ours_names + library_names if name != "torch"]
     _, results, errors = cells.submit(client, wanted["kernel"], wanted["dtype"], wanted["size"], "--mode", row.mode, "--impl", ",".join(named),
                                       "--device", device, "--fresh")
+    row.results = [facts(result) for result in results]
     ours, library = fastest(results, ours_names), fastest(results, library_names)
     for result in results:
         if cells.outcome(result) != "OK":
             row.notes.append(f"{result['implementation']} {cells.outcome(result)}: {result.get('message', '')}")
         elif cells.verdict(result) != "VALID":
-            row.trusted = False
             row.notes.append(f"{result['implementation']} {cells.verdict(result)} {' '.join(result.get('verdict_reasons', []))}")
     if ours is None or library is None:
         row.notes.append(errors or "nothing to compare")
         return
+    row.trusted = all(cells.verdict(one) == "VALID" for one in (ours, library))
     row.ours, row.library = describe(ours), describe(library)
     row.ratio, row.low, row.high = compare(client, ours, library)
     if "torch" in library_names and row.mode == "cold":
@@ -122,7 +136,7 @@ def measure(client, device, row, roofs, torch_seconds):
 
 def against_torch(row, ours, torch_seconds):
     """torch has no runner yet: its median over our interval, where torch is the faster library."""
-    seconds = torch_seconds(row.wanted)
+    seconds = torch_seconds.get(torch_cell(row.wanted))
     if seconds is None:
         row.notes.append("torch was not timed")
         return
@@ -133,21 +147,21 @@ def against_torch(row, ours, torch_seconds):
         row.ratio, row.low, row.high = seconds / times["median"], seconds / times["high"], seconds / times["low"]
 
 
-def time_torch(wanted):
-    """Seconds of torch's own softmax, or None where torch cannot be imported."""
-    try:
-        import torch
-        from torch_stopwatch import TorchStopwatch, uniform
-    except ImportError:
-        return None
-    rows, cols = (int(word) for word in wanted["size"].split("x"))
-    x = uniform(rows, cols, dtype={"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[wanted["dtype"]])
-    y = torch.empty_like(x)
-    stopwatch = TorchStopwatch(lambda: torch.softmax(x, 1, out=y))
-    seconds = stopwatch.median()
-    del stopwatch, x, y
-    torch.cuda.empty_cache()  # the runners want the memory
-    return seconds
+def time_torch(rows):
+    """Seconds of torch's own softmax by cell, for the rows that ask for it; none where torch cannot be imported."""
+    cells_asked = sorted({torch_cell(row.wanted) for row in rows if "torch" in row.wanted["libraries"].split("|") and row.mode == "cold"})
+    if not cells_asked:
+        return {}
+    done = subprocess.run([sys.executable, HERE / "torch_softmax.py", *cells_asked], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=120, check=False)
+    if done.returncode != 0:
+        print(f"torch was not timed: {done.stderr.strip()[-300:]}")
+        return {}
+    return json.loads(done.stdout)
+
+
+def torch_cell(wanted):
+    return f"{wanted['dtype']}:{wanted['size']}"
 
 
 def calibrated_roofs(client, device):
@@ -171,16 +185,17 @@ def markdown(rows):
 
 def main():
     chosen = options()
-    rows = wanted_rows(HERE / "library_table.csv", chosen.only, chosen.mode, chosen.dtype)
+    rows = wanted_rows(HERE / "library_table.csv", chosen.only, chosen.mode, chosen.dtype, chosen.size)
     cells.submit(chosen.client, "null", "fp32", "1", "--device", chosen.device)  # waits for the calibration
     roofs = calibrated_roofs(chosen.client, chosen.device)
     begin = time.monotonic()
+    torch_seconds = time_torch(rows)
     for row in rows:
         if time.monotonic() - begin > chosen.budget:
             row.notes.append("not measured: out of time")
             continue
         try:
-            measure(chosen.client, chosen.device, row, roofs, time_torch)
+            measure(chosen.client, chosen.device, row, roofs, torch_seconds)
         except (cells.CellError, subprocess.TimeoutExpired) as error:
             row.notes.append(str(error))
         print(f"{row.title} {row.mode}: {row.reached} {row.ratio or 0:.3f} {'; '.join(row.notes)}", flush=True)

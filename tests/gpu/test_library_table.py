@@ -29,6 +29,7 @@ def test_every_row_has_numbers_and_a_floor_below_its_aim():
 
 def test_rows_are_chosen_by_kernel_mode_and_dtype():
     rows = library_table.wanted_rows(TABLE, ["matmul"], ["cold"], ["tf32"])
+    assert len(library_table.wanted_rows(TABLE, ["matmul"], ["cold"], ["fp16"], ["8192"])) == 1
     assert {(row.wanted["kernel"], row.mode, row.wanted["dtype"]) for row in rows} == {("matmul", "cold", "tf32")}
 
 
@@ -48,13 +49,15 @@ def test_what_a_row_reached(low, share, expected):
 
 
 def test_torch_counts_where_it_is_faster():
-    row = library_table.Row({"libraries": "cudnn|torch"}, "cold")
+    row = library_table.Row({"libraries": "cudnn|torch", "dtype": "fp32", "size": "8x8"}, "cold")
     ours = {"device_time": {"median": 1.0, "low": 0.99, "high": 1.01}}
     row.ratio, row.low, row.high = 1.5, 1.4, 1.6
-    library_table.against_torch(row, ours, lambda wanted: 1.6)
+    library_table.against_torch(row, ours, {"fp32:8x8": 1.6})
     assert row.ratio == 1.5
-    library_table.against_torch(row, ours, lambda wanted: 1.2)
+    library_table.against_torch(row, ours, {"fp32:8x8": 1.2})
     assert (row.ratio, row.low) == (1.2, 1.2 / 1.01)
+    library_table.against_torch(row, ours, {})
+    assert row.notes[-1] == "torch was not timed"
 
 
 @pytest.mark.parametrize("low,trusted,expected", [(None, True, False), (0.94, True, False), (0.95, True, True), (0.95, False, False)])

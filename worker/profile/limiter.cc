@@ -30,6 +30,9 @@ constexpr std::string_view kStallEnd = "_per_issue_active.ratio";
 // A unit this busy is what the kernel waits for: little more comes out of it in practice. The same
 // bound that ncu's own rules use, less what a launch's ramps take away.
 constexpr double kSaturatedPercent = 70;
+// All that comes from memory passes the L2 cache too. Where memory is nearly as busy as the cache,
+// memory is what the cache waits for.
+constexpr double kMemoryBehindL2 = 0.9;
 // More conflicts than this among the accesses of shared memory are worth a word.
 constexpr double kConflictShare = 0.2;
 
@@ -75,6 +78,7 @@ double ConflictShare(const KernelRow& row) {
   return wavefronts > 0 ? row.Value(kConflicts) / wavefronts : 0;
 }
 
+// As NameLimiter weighs them: the first of equals counts.
 std::vector<Unit> Units(const KernelRow& row) {
   return {{"dram", "device memory", row.Value(kDram)},
           {"l2", "the L2 cache", row.Value(kL2)},
@@ -121,6 +125,16 @@ std::string ConflictWords(const KernelRow& row) {
                      100 * ConflictShare(row));
 }
 
+const Unit& Busiest(const std::vector<Unit>& units) {
+  const auto busiest =
+      std::max_element(units.begin(), units.end(),
+                       [](const Unit& a, const Unit& b) { return a.percent < b.percent; });
+  const Unit& dram = units.front();
+  const bool passes = std::string_view(busiest->limiter) == "l2" &&
+                      dram.percent >= std::max(kSaturatedPercent, kMemoryBehindL2 * busiest->percent);
+  return passes ? dram : *busiest;
+}
+
 Limiter Saturated(const KernelRow& row, const Unit& unit) {
   Limiter limiter{unit.limiter, ""};
   const bool conflicts = limiter.name == "shared-memory" && ConflictShare(row) >= kConflictShare;
@@ -161,10 +175,7 @@ std::vector<std::string> MetricsFor(const std::string& architecture) {
 
 Limiter NameLimiter(const KernelRow& row) {
   const std::vector<Unit> units = Units(row);
-  const Unit& busiest =
-      *std::max_element(units.begin(), units.end(), [](const Unit& a, const Unit& b) {
-        return a.percent < b.percent;  // of equals the first
-      });
+  const Unit& busiest = Busiest(units);
   if (!(busiest.percent > 0)) return {};
   const bool saturated = busiest.percent >= kSaturatedPercent;
   Limiter limiter = saturated ? Saturated(row, busiest) : Latency(row, busiest);

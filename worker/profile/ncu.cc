@@ -71,13 +71,19 @@ std::string WhyNothing(const ToolOutput& run, const std::string& log, double sec
   return fmt::format("ncu saw no kernel (exit code {})", run.exit_code);
 }
 
-void Describe(const std::vector<KernelRow>& rows, v1::Profile* profile) {
+// Of the metrics only those that were asked for: ncu also writes what its throughputs are made of,
+// hundreds of them, which stay in its own table.
+void Describe(const std::vector<KernelRow>& rows, const std::vector<std::string>& asked,
+              v1::Profile* profile) {
   double share = 1;
   const KernelRow& row = *Longest(rows, &share);
   const Limiter limiter = NameLimiter(row);
   profile->set_kernel(row.name);
   profile->set_kernels(static_cast<int>(rows.size()));
-  for (const auto& [name, value] : row.metrics) (*profile->mutable_metrics())[name] = value;
+  for (const std::string& name : asked) {
+    const auto found = row.metrics.find(name);
+    if (found != row.metrics.end()) (*profile->mutable_metrics())[name] = found->second;
+  }
   if (limiter.name.empty()) {
     profile->set_message("ncu gave none of the figures that say what limits a kernel");
     return;
@@ -121,7 +127,7 @@ Seen LookAtLaunch(const Look& look, const std::function<bool()>& stopped) {
     const std::vector<KernelRow> rows = ParseTable(seen.table);
     seen.profile.set_seconds(SystemClock().SteadySeconds() - begin);
     if (!rows.empty()) {
-      Describe(rows, &seen.profile);
+      Describe(rows, metrics, &seen.profile);
       return seen;
     }
     seen.profile.set_message("no profile: " + WhyNothing(*run, seen.table, look.seconds));

@@ -66,6 +66,15 @@ std::optional<double> Number(std::string field) {
   return value;
 }
 
+// ncu shortens names by what stands before the last "::" and leaves half of a namespace that has
+// none: "void unnamed>::SumKernel<...>".
+std::string WithoutHalfNamespace(std::string name) {
+  constexpr std::string_view kHalf = "unnamed>::";
+  const std::size_t at = name.find(kHalf);
+  if (at != std::string::npos && (at == 0 || name[at - 1] != '<')) name.erase(at, kHalf.size());
+  return name;
+}
+
 // Lines of ncu's own: "==ERROR== ...".
 std::vector<std::string_view> Marked(std::string_view text, std::string_view mark) {
   std::vector<std::string_view> lines;
@@ -98,7 +107,7 @@ std::vector<KernelRow> ParseTable(std::string_view text) {
     if (line.substr(0, 1) != "\"" || fields.size() != header.size()) continue;
     KernelRow& row = rows.emplace_back();
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (static_cast<std::ptrdiff_t>(i) == name_column) row.name = fields[i];
+      if (static_cast<std::ptrdiff_t>(i) == name_column) row.name = WithoutHalfNamespace(fields[i]);
       // A metric's name has an underscore pair; the other columns describe the launch.
       if (header[i].find("__") == std::string::npos) continue;
       const std::optional<double> value = Number(fields[i]);

@@ -34,6 +34,12 @@ TEST(Limiter, DeviceMemoryWithItsBandwidth) {
   EXPECT_EQ(limiter.sentence, "limited by device memory: 92 % of its peak, 4300 GB/s");
 }
 
+TEST(Limiter, AStreamThroughTheL2IsLimitedByTheMemoryBehindIt) {
+  EXPECT_EQ(Of({{kDram, 84}, {kL2, 87}}).name, "dram");
+  EXPECT_EQ(Of({{kDram, 70}, {kL2, 87}}).name, "l2");  // hits do more than misses
+  EXPECT_EQ(Of({{kDram, 66}, {kL2, 71}}).name, "l2");  // neither is saturated but the cache
+}
+
 // As measured on an H200: cublas's fp16 matmul of 4096.
 TEST(Limiter, TensorCores) {
   const Limiter limiter = Of({{kTensor, 94.82}, {kIssue, 32.66}, {kDram, 25}, {kL2, 60}});

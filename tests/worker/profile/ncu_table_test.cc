@@ -38,6 +38,15 @@ TEST(NcuTable, RowsInBaseUnits) {
   EXPECT_THAT(rows[1].metrics, SizeIs(2));
 }
 
+// As ncu 2025.3 writes it without --print-kernel-base.
+TEST(NcuTable, HalfANamespaceIsLeftOut) {
+  const auto rows = ParseTable(
+      "\"ID\",\"Kernel Name\",\"dram__bytes.sum\"\n\"\",\"\",\"byte\"\n"
+      "\"0\",\"void unnamed>::SumKernel<Element<1>>(long)\",\"8\"\n");
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].name, "void SumKernel<Element<1>>(long)");
+}
+
 TEST(NcuTable, ScaledUnitsTooAndCarriageReturns) {
   const auto rows = ParseTable(
       "\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\",\"dram__bytes.sum\"\r\n"
