@@ -9,7 +9,7 @@ import time
 
 import cells
 
-ROW = "{:<10} {:<5} {:<30} {:<12} {:<14} {:>11} {:>10} {:<8} {:>5}"
+ROW = "{:<10} {:<7} {:<34} {:<19} {:<14} {:>11} {:>10} {:<8} {:>5}"
 
 
 def reason_matches(row, result):
@@ -18,22 +18,44 @@ def reason_matches(row, result):
     return words == ["-"] or result.get("reason", "") in words
 
 
-def check(client, row, device):
-    """Runs one row; returns (passed, the printed line, a remark)."""
+def cell_of(row):
+    return row["kernel"], row["dtype"], row["size"]
+
+
+def jobs_of(rows):
+    """Rows that stand together and name one cell are one job, except where a kernel is to misbehave: that one is alone."""
+    jobs = []
+    for row in rows:
+        together = jobs and cell_of(jobs[-1][0]) == cell_of(row) and {row["outcome"], jobs[-1][0]["outcome"]} <= {"OK", "UNSUPPORTED"}
+        if together:
+            jobs[-1].append(row)
+        else:
+            jobs.append([row])
+    return jobs
+
+
+def run(client, rows, device):
+    """Runs rows of one cell as one job; (passed, the printed line, a remark) of each."""
     start = time.monotonic()
-    name = (row["kernel"], row["dtype"], row["size"], row["implementation"])
-    code, results, errors = cells.submit(client, *name[:3], "--impl", name[3], "--device", device, "--quick")
-    seconds = f"{time.monotonic() - start:.1f}"
+    names = ",".join(row["implementation"] for row in rows)
+    code, results, errors = cells.submit(client, *cell_of(rows[0]), "--impl", names, "--device", device, "--quick")
+    seconds = time.monotonic() - start
+    return [check(row, results, seconds, f"client exit code {code}: {errors}") for row in rows]
+
+
+def check(row, results, seconds, said):
+    """(passed, the printed line, a remark) of a row, from its job's results."""
+    name = (*cell_of(row), row["implementation"])
     mine = [result for result in results if result.get("implementation") == name[3]]
     if len(mine) != 1:
-        return False, ROW.format(*name, "NO RESULT", "-", "-", "-", seconds), f"client exit code {code}: {errors}"
+        return False, ROW.format(*name, "NO RESULT", "-", "-", "-", f"{seconds:.1f}"), said
     result = mine[0]
     passed = cells.outcome(result) == row["outcome"] and reason_matches(row, result)
     if row["outcome"] == "OK":
         passed = passed and cells.verified(result) and cells.median_seconds(result) > 0
     error = result.get("verification", {}).get("relative_error", 0.0)
     line = ROW.format(*name, cells.outcome(result), f"{cells.median_seconds(result) * 1e6:.2f} us", f"{error:.1e}",
-                      cells.verdict(result), seconds)
+                      cells.verdict(result), f"{seconds:.1f}")
     expected = " ".join([row["outcome"], row.get("reason", "")])
     return passed, line, "" if passed else f"expected {expected}; {result.get('reason', '')}: {result.get('message', '')}"
 
@@ -44,10 +66,10 @@ def main():
     mine = [row for row in rows if cells.applies(row["architectures"], capability)]
     print(ROW.format("kernel", "dtype", "size", "impl", "outcome", "median", "error", "verdict", "s"))
     failed = 0
-    for row in mine:
-        passed, line, remark = check(client, row, device)
-        failed += not passed
-        print(line + ("" if passed else f"\n    FAILED: {remark}"), flush=True)
+    for job in jobs_of(mine):
+        for passed, line, remark in run(client, job, device):
+            failed += not passed
+            print(line + ("" if passed else f"\n    FAILED: {remark}"), flush=True)
     print(f"{len(mine) - failed} passed, {failed} failed, {len(rows) - len(mine)} skipped")
     return 1 if failed or not mine else 0
 

@@ -41,6 +41,24 @@ def test_every_misbehaviour_has_a_reason_and_it_is_asked_for():
     assert check_cells.reason_matches({}, {})
 
 
+def row(size, implementation, outcome="OK"):
+    return {"kernel": "sum", "dtype": "fp32", "size": size, "implementation": implementation, "outcome": outcome}
+
+
+def test_rows_of_a_cell_are_one_job_and_misbehaviour_is_alone():
+    rows = [row("8", "a"), row("8", "b", "UNSUPPORTED"), row("9", "a"), row("9", "bad", "CRASHED"), row("9", "a")]
+    assert [[one["implementation"] for one in job] for job in check_cells.jobs_of(rows)] == [["a", "b"], ["a"], ["bad"], ["a"]]
+
+
+def test_a_row_is_judged_by_its_own_result():
+    results = [{"implementation": "a", "outcome": "OUTCOME_OK", "verification": {"verified": True}, "device_time": {"median": 1e-6}},
+               {"implementation": "b", "outcome": "OUTCOME_OK", "verification": {}, "device_time": {"median": 1e-6}},
+               {"implementation": "c", "outcome": "OUTCOME_UNSUPPORTED"}]
+    judged = {one: check_cells.check(row("8", one, outcome), results, 1, "nothing")[0]
+              for one, outcome in (("a", "OK"), ("b", "OK"), ("c", "UNSUPPORTED"), ("d", "OK"))}
+    assert judged == {"a": True, "b": False, "c": True, "d": False}
+
+
 @pytest.mark.parametrize("words,capability,expected", [
     ("all", "7.5", True), ("sm_90", "9.0", True), ("sm_90", "10.0", False), ("sm_80+", "12.0", True), ("sm_80+", "7.5", False),
     ("sm_89 sm_100+", "8.9", True), ("sm_89 sm_100+", "9.0", False)])
