@@ -42,7 +42,11 @@ CaseDriver::CaseDriver(DriverContext context, const v1::Assign& assign, const Ca
   const double budget = ToSeconds(policy_.case_budget());
   end_ = start_ + budget;
   deadline_ = policy_.profile() ? start_ + kMeasureShareBesideProfile * budget : end_;
-  effort_ = experiment::EffortFor(policy_.target_ratio(), assign.case_().mode() == "steady");
+  const bool steady = assign.case_().mode() == "steady";
+  effort_ = experiment::EffortFor(policy_.target_ratio(), steady);
+  // On a CPU, whose cores others share, a mean would hold their work too.
+  full_steady_ = steady && policy_.target_ratio() < experiment::kQuickTarget &&
+                 context_.facts->device.kind() == "cuda";
   for (const std::string& name : assign.implementations()) {
     auto cell = std::make_unique<Cell>();
     cell->name = name;

@@ -21,6 +21,7 @@
 #include "worker/daemon/runner_pool.h"
 #include "worker/daemon/tuning_store.h"
 #include "worker/device/device.h"
+#include "worker/experiment/passes.h"
 #include "worker/experiment/round_plan.h"
 #include "worker/experiment/summary.h"
 
@@ -125,15 +126,20 @@ class CaseDriver {
   // case_measure.cc
   void Measure();
   std::vector<Cell*> ActiveCells();
+  double SoftSecondsLeft() const;
   bool RunRound(int round, const std::vector<Cell*>& active);
-  void Stretch(const std::vector<experiment::SampleCost>& costs, double seconds,
-               std::vector<int>* samples) const;
+  std::vector<std::size_t> OrderOf(int round, const std::vector<Cell*>& active) const;
+  bool RunVisits(const std::vector<Cell*>& active,
+                 const std::vector<experiment::PlannedVisit>& visits);
+  static double VisitSeconds(const Cell& cell, int samples);
+  int StretchedPasses(double seconds) const;
+  void Escalate(const std::vector<Cell*>& active);
   bool Rewarm(Cell& cell);
   bool IsDisturbed(Cell& cell, const v1::BurstDone& burst, double visit_seconds) const;
   bool IsOffClock(Cell& cell, const v1::Telemetry& telemetry) const;
-  void Visit(Cell& cell, int round, int position, int samples);
-  void TakeBurst(Cell& cell, int round, int position, const v1::BurstDone& burst,
-                 const v1::Telemetry& telemetry, double visit_seconds);
+  void Visit(Cell& cell, int samples);
+  void TakeBurst(Cell& cell, const v1::BurstDone& burst, int lead, const v1::Telemetry& telemetry,
+                 double visit_seconds);
   void CoolDown(Cell& cell);
   void LookAt(Cell& cell);
   void VerifyAfter();
@@ -173,10 +179,16 @@ class CaseDriver {
   v1::MeasurementPolicy policy_;  // with its defaults filled in
   experiment::Work work_;
   experiment::Effort effort_{};
+  bool full_steady_ = false;  // mode steady on a GPU, and not in a hurry
   std::vector<std::unique_ptr<Cell>> cells_;
   int round_ = 0;  // counts through all groups
   int groups_ = 0;
   double measure_start_ = 0;
+  // Of the round that runs: a pass over its cells, and how many there are.
+  std::vector<int> pass_samples_;  // of each active cell
+  double pass_seconds_ = 0;
+  int passes_ = 1;
+  int escalated_passes_ = 1;  // at least; decided at the last look
   double last_launch_ = 0;    // when the device last had work of ours, as Elapsed()
   double start_celsius_ = 0;  // before the first launch; 0 unknown
   PhaseTimes phases_;

@@ -32,8 +32,8 @@ constexpr double kRewarmSeconds = 0.02;
 // Preparing and checking are paid for already: measuring takes as long again, up to this, instead
 // of stopping at the least that gives an interval.
 constexpr double kStretchSeconds = 1.5;
-constexpr int kMostSamples = 1000;
-constexpr double kQuickTarget = 0.01;
+// Of the time left, what rounds are planned to take: visits are repeated, and costs only estimates.
+constexpr double kEscalationShare = 0.95;
 // A burst that takes ten times as long as it should, and seconds more, is a hang.
 constexpr double kHangFactor = 10;
 constexpr double kHangSeconds = 3;
@@ -48,13 +48,19 @@ bool AllPositive(const google::protobuf::RepeatedField<double>& seconds) {
 }  // namespace
 
 // Cells of the next round. The baseline stays as long as anybody is measured, so that every other
-// cell is paired in all of its rounds.
+// cell is paired in all of its rounds. At the power limit all stay: what one cell draws decides at
+// what clock the next one runs (H200, matmul fp16 8192: 1.47 ms with a rival beside it, 1.6 ms once
+// that had converged and left).
 std::vector<Cell*> CaseDriver::ActiveCells() {
   std::vector<Cell*> active;
+  const auto resident = Resident();
+  const bool limited = policy_.target_ratio() < experiment::kQuickTarget &&
+                       std::any_of(resident.begin(), resident.end(),
+                                   [](const Cell* cell) { return cell->telemetry.PowerLimited(); });
   bool anybody = false;
-  for (Cell* cell : Resident()) {
+  for (Cell* cell : resident) {
     anybody = anybody || !cell->settled();
-    if (!cell->settled() || cell->baseline) active.push_back(cell);
+    if (!cell->settled() || cell->baseline || limited) active.push_back(cell);
   }
   if (!anybody) active.clear();
   return active;
@@ -63,12 +69,18 @@ std::vector<Cell*> CaseDriver::ActiveCells() {
 void CaseDriver::Measure() {
   const PhaseScope phase(this, "measure");
   measure_start_ = Elapsed();
+  escalated_passes_ = 1;
+  if (full_steady_) {
+    effort_.soft_measure_seconds =
+        experiment::SteadyMeasureSeconds(measure_start_ + FinishSeconds());
+  }
   for (auto active = ActiveCells(); !active.empty() && !Stopped(); active = ActiveCells()) {
     if (!RunRound(round_, active)) break;
     ++round_;
     for (Cell* cell : active) {
       if (cell->state == Cell::State::kResident && !cell->settled()) LookAt(*cell);
     }
+    Escalate(active);
   }
   for (Cell* cell : Resident()) {
     if (cell->settled() || cell->record.rounds.empty()) continue;
@@ -77,55 +89,117 @@ void CaseDriver::Measure() {
   }
 }
 
+double CaseDriver::SoftSecondsLeft() const {
+  return effort_.soft_measure_seconds - (Elapsed() - measure_start_);
+}
+
 // False when the time is over.
 bool CaseDriver::RunRound(int round, const std::vector<Cell*>& active) {
   std::vector<experiment::SampleCost> costs;
+  std::vector<int> most;
   int fewest = experiment::kMaxRounds;
   for (const Cell* cell : active) {
     costs.push_back(cell->cost);
+    most.push_back(experiment::MostSamples(cell->cost));
     fewest = std::min(fewest, static_cast<int>(cell->record.rounds.size()));
   }
-  const double soft = effort_.soft_measure_seconds - (Elapsed() - measure_start_);
+  const double soft = SoftSecondsLeft();
   if (soft <= 0 && fewest >= kFirstLook) return false;
   const double usable = Usable();
   const double seconds = std::min(usable, std::max(soft, 0.1));
-  auto samples = experiment::SamplesOfRound(costs, std::max(1, kFirstLook - fewest), seconds);
-  if (experiment::RoundSeconds(costs, samples) > usable) return false;
-  Stretch(costs, seconds, &samples);
+  pass_samples_ = experiment::SamplesOfRound(costs, std::max(1, kFirstLook - fewest), seconds);
+  pass_seconds_ = experiment::PassSeconds(costs, pass_samples_);
+  if (pass_seconds_ > usable) return false;
+  const double fit = std::min(seconds / std::max(pass_seconds_, 1e-9), 1e6);
+  passes_ = std::clamp(std::max(StretchedPasses(seconds), escalated_passes_), 1,
+                       std::max(1, static_cast<int>(fit)));
+  const auto order = OrderOf(round, active);
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    active[order[place]]->pooled = {};
+    active[order[place]]->pooled.round = round;
+    active[order[place]]->pooled.back_to_back = full_steady_;
+    active[order[place]]->pooled.position = static_cast<int>(place);
+  }
+  const bool complete =
+      RunVisits(active, experiment::VisitsOfRound(order, pass_samples_, most, passes_));
+  for (Cell* cell : active) {
+    if (cell->pooled.device_seconds.empty()) continue;
+    cell->record.Add(std::move(cell->pooled));
+    cell->cost.device_seconds = cell->record.rounds.back().median;
+  }
+  return complete && !Stopped();
+}
 
-  int position = 0;
-  for (const int index :
-       experiment::RoundPlan(policy_.seed(), static_cast<int>(cells_.size())).Order(round)) {
+// Indices into `active`, in the order that the plan has for the round.
+std::vector<std::size_t> CaseDriver::OrderOf(int round, const std::vector<Cell*>& active) const {
+  std::vector<std::size_t> order;
+  const experiment::RoundPlan plan(policy_.seed(), static_cast<int>(cells_.size()));
+  for (const int index : plan.Order(round)) {
     const auto found =
         std::find(active.begin(), active.end(), cells_[static_cast<std::size_t>(index)].get());
-    if (found == active.end()) continue;
-    Cell& cell = **found;
-    const int count = samples[static_cast<std::size_t>(found - active.begin())];
+    if (found != active.end()) order.push_back(static_cast<std::size_t>(found - active.begin()));
+  }
+  return order;
+}
+
+// What was pooled when the time is over counts; cells are compared in the rounds that both have.
+bool CaseDriver::RunVisits(const std::vector<Cell*>& active,
+                           const std::vector<experiment::PlannedVisit>& visits) {
+  for (const experiment::PlannedVisit& visit : visits) {
+    Cell& cell = *active[visit.cell];
     // A visit that is thrown away is repeated at once: the cells stay paired round by round.
-    const std::size_t kept = cell.record.rounds.size();
-    do {
+    const std::size_t kept = cell.pooled.visits.size();
+    while (cell.state == Cell::State::kResident && cell.pooled.visits.size() == kept) {
       if (Stopped()) return false;
+      // The first pass was planned to fit; what comes after it only makes the round better.
+      if (visit.pass > 0 && Usable() < VisitSeconds(cell, visit.samples)) return false;
       const double begin = Elapsed();
-      Visit(cell, round, position, count);
+      Visit(cell, visit.samples);
       if (Usable() < Elapsed() - begin) break;
-    } while (cell.state == Cell::State::kResident && cell.record.rounds.size() == kept);
-    ++position;
+    }
   }
   return true;
 }
 
-// More samples where rounds are short beside what the case has cost so far.
-void CaseDriver::Stretch(const std::vector<experiment::SampleCost>& costs, double seconds,
-                         std::vector<int>* samples) const {
-  if (policy_.target_ratio() >= kQuickTarget) return;
+double CaseDriver::VisitSeconds(const Cell& cell, int samples) {
+  return experiment::PassSeconds({cell.cost}, {samples});
+}
+
+// More passes where rounds are short beside what the case has cost so far.
+int CaseDriver::StretchedPasses(double seconds) const {
+  if (policy_.target_ratio() >= experiment::kQuickTarget) return 1;
   const double overhead = measure_start_ + FinishSeconds();
-  const double rounds = kFirstLook * experiment::RoundSeconds(costs, *samples);
-  const double wanted = std::min({overhead, kStretchSeconds, seconds / 2});
-  if (rounds <= 0 || wanted <= rounds) return;
-  for (int& count : *samples) {
-    count =
-        std::clamp(static_cast<int>(count * wanted / rounds), count, std::max(count, kMostSamples));
+  return experiment::StretchedPasses(pass_seconds_,
+                                     std::min({overhead, kStretchSeconds, seconds / 2}));
+}
+
+// At a look: more passes for the rounds to come where more rounds alone would not do.
+void CaseDriver::Escalate(const std::vector<Cell*>& active) {
+  if (policy_.target_ratio() >= experiment::kQuickTarget) return;
+  std::vector<experiment::Unsettled> unsettled;
+  bool look = false;
+  double pass_seconds = 0;  // of who goes on
+  const auto going = ActiveCells();
+  for (std::size_t i = 0; i < active.size(); ++i) {
+    const Cell& cell = *active[i];
+    if (std::find(going.begin(), going.end(), &cell) == going.end()) continue;
+    pass_seconds += VisitSeconds(cell, pass_samples_[i]);
+    if (cell.settled()) continue;
+    const auto medians = cell.record.Medians();
+    look = look || experiment::IsLook(static_cast<int>(medians.size()));
+    experiment::Unsettled& one = unsettled.emplace_back();
+    for (const auto& round : cell.record.rounds) {
+      one.round_samples.push_back(static_cast<int>(round.device_seconds.size()));
+    }
+    one.interval_ratio = experiment::IntervalRatio(medians);
+    one.pass_samples = pass_samples_[i];
   }
+  if (!look) return;
+  pass_seconds_ = pass_seconds;
+  const double seconds = std::min(Usable(), SoftSecondsLeft());
+  escalated_passes_ =
+      experiment::EscalatedPasses(unsettled, policy_.target_ratio(), StretchedPasses(seconds),
+                                  pass_seconds, kEscalationShare * seconds);
 }
 
 // A first visit after idle time would see the clocks climb. False when the cell has ended.
@@ -142,10 +216,13 @@ bool CaseDriver::Rewarm(Cell& cell) {
   return reply.ok();
 }
 
-void CaseDriver::Visit(Cell& cell, int round, int position, int samples) {
+void CaseDriver::Visit(Cell& cell, int samples) {
   if (!Rewarm(cell)) return;
+  const double start = Elapsed();
+  const int lead = experiment::LeadSamples(cell.cost);
+  samples += lead;
   const double expected = samples * std::max(cell.cost.pace_seconds, cell.cost.device_seconds);
-  const double left = deadline_ - start_ - Elapsed();
+  const double left = deadline_ - start_ - start;
   v1::RunnerRequest request;
   request.mutable_burst()->set_samples(samples);
   request.mutable_burst()->set_max_seconds(std::max(0.05, std::min(3 * expected + 0.1, left)));
@@ -180,11 +257,15 @@ void CaseDriver::Visit(Cell& cell, int round, int position, int samples) {
   cell.burst_seconds += burst.seconds();
   cell.duty_seconds += burst.duty_ratio() * burst.seconds();
   burst_seconds_ += burst.seconds();
-  TakeBurst(cell, round, position, burst, telemetry, visit);
+  TakeBurst(cell, burst, lead, telemetry, visit);
+  const double taken = burst.device_seconds_size() + burst.discarded();
+  if (taken > 0 && burst.seconds() > 0) cell.cost.pace_seconds = burst.seconds() / taken;
+  cell.cost.visit_seconds =
+      std::max(0.0, begin + visit - start - burst.seconds()) + lead * cell.cost.pace_seconds;
   Say("measure", cell.name);
 }
 
-// The host took the core or moved the thread: the round is repeated, as long as that leaves time
+// The host took the core or moved the thread: the visit is repeated, as long as that leaves time
 // for the rounds up to the first look.
 bool CaseDriver::IsDisturbed(Cell& cell, const v1::BurstDone& burst, double visit_seconds) const {
   const bool flagged =
@@ -195,15 +276,16 @@ bool CaseDriver::IsDisturbed(Cell& cell, const v1::BurstDone& burst, double visi
   const auto look = std::find_if(experiment::kLooks.begin(), experiment::kLooks.end(),
                                  [&](int rounds) { return rounds > kept; });
   const int next = look == experiment::kLooks.end() ? experiment::kMaxRounds : *look;
-  if (cell.disturbed_rounds >= std::min(next / 2, kMostDisturbedRounds)) return false;
-  const double cells = static_cast<double>(cells_.size());
-  return Usable() > 2 * cells * visit_seconds * std::max(1, kFirstLook - kept);
+  if (cell.disturbed_visits >= passes_ * std::min(next / 2, kMostDisturbedRounds)) return false;
+  const double visits = static_cast<double>(cells_.size()) * passes_;
+  return Usable() > 2 * visits * visit_seconds * std::max(1, kFirstLook - kept);
 }
 
-// A clock far from the usual one, and no reason for it: once, the round is repeated.
+// A clock far from the usual one, and no reason for it: once, the visit is repeated. The power cap
+// of any visit may hold for all: the driver's readings are too rare to show it in each.
 bool CaseDriver::IsOffClock(Cell& cell, const v1::Telemetry& telemetry) const {
   if (context_.facts->device.kind() != "cuda" || telemetry.sm_clock_hertz() <= 0 ||
-      !telemetry.throttle_reasons().empty()) {
+      !telemetry.throttle_reasons().empty() || cell.telemetry.PowerLimited()) {
     return false;
   }
   std::vector<double> clocks;
@@ -215,13 +297,14 @@ bool CaseDriver::IsOffClock(Cell& cell, const v1::Telemetry& telemetry) const {
   return std::abs(telemetry.sm_clock_hertz() - usual) > kClockTolerance * usual;
 }
 
-void CaseDriver::TakeBurst(Cell& cell, int round, int position, const v1::BurstDone& burst,
+// `lead` samples at its beginning do not count; of a burst that was cut short, half at most.
+void CaseDriver::TakeBurst(Cell& cell, const v1::BurstDone& burst, int lead,
                            const v1::Telemetry& telemetry, double visit_seconds) {
   if (burst.device_seconds().empty()) {
     ++cell.record.discarded_rounds;
     if (++cell.empty_rounds >= kMostEmptyRounds) {
       End(cell, v1::OUTCOME_INFRA, "NO_SAMPLES",
-          "the host disturbed every sample of three rounds in a row");
+          "the host disturbed every sample of three visits in a row");
     }
     return;
   }
@@ -232,7 +315,7 @@ void CaseDriver::TakeBurst(Cell& cell, int round, int position, const v1::BurstD
     return;
   }
   if (IsDisturbed(cell, burst, visit_seconds)) {
-    ++cell.disturbed_rounds;
+    ++cell.disturbed_visits;
     ++cell.record.discarded_rounds;
     return;
   }
@@ -243,22 +326,20 @@ void CaseDriver::TakeBurst(Cell& cell, int round, int position, const v1::BurstD
     ++cell.record.discarded_rounds;
     return;
   }
-  experiment::RoundRecord record;
-  record.round = round;
-  record.position = position;
-  record.device_seconds.assign(burst.device_seconds().begin(), burst.device_seconds().end());
-  record.submit_seconds.assign(burst.submit_seconds().begin(), burst.submit_seconds().end());
-  record.discarded_samples = burst.discarded();
-  record.flags.assign(burst.flags().begin(), burst.flags().end());
-  if (off_clock) record.flags.push_back("CLOCK_CHANGED");
-  record.clock_hertz = telemetry.sm_clock_hertz();
-  cell.record.Add(std::move(record));
-  const double taken = burst.device_seconds_size() + burst.discarded();
-  cell.cost.device_seconds = cell.record.rounds.back().median;
-  if (burst.seconds() > 0) cell.cost.pace_seconds = burst.seconds() / taken;
+  experiment::VisitRecord visit;
+  visit.device_seconds.assign(
+      burst.device_seconds().begin() + std::min(lead, burst.device_seconds_size() / 2),
+      burst.device_seconds().end());
+  visit.submit_seconds.assign(burst.submit_seconds().begin(), burst.submit_seconds().end());
+  visit.discarded_samples = burst.discarded();
+  visit.flags.assign(burst.flags().begin(), burst.flags().end());
+  if (off_clock) visit.flags.push_back("CLOCK_CHANGED");
+  visit.clock_hertz = telemetry.sm_clock_hertz();
+  visit.seconds = visit_seconds;
+  cell.pooled.Pool(std::move(visit));
 }
 
-// Throws the round away and waits for the device to cool, as far as the budget allows.
+// Throws the visit away and waits for the device to cool, as far as the budget allows.
 void CaseDriver::CoolDown(Cell& cell) {
   const double patience =
       std::min(kCoolSeconds * std::exp2(cell.rounds_lost_to_heat), kMostCoolSeconds);

@@ -298,7 +298,7 @@ bool CaseDriver::VerifyStage(Cell& cell, v1::Verify::Stage stage, std::uint64_t 
 
 void CaseDriver::WarmUp(Cell& cell, double factor) {
   const double launch = cell.prepared.estimate_seconds();
-  cell.cost = {launch, 1.1 * launch};
+  cell.cost = {.device_seconds = launch, .pace_seconds = 1.1 * launch};
   if (launch > kNoWarmUpSeconds) return;
   const PhaseScope phase(this, "warm");
   Say("warm", cell.name);
@@ -321,7 +321,12 @@ void CaseDriver::WarmUp(Cell& cell, double factor) {
   const v1::Warmed& warmed = reply->warmed();
   cell.end_to_end_seconds = warmed.end_to_end_seconds();
   if (warmed.sample_seconds() > 0) {
-    cell.cost = {warmed.sample_seconds(), std::max(warmed.pace_seconds(), warmed.sample_seconds())};
+    cell.cost.device_seconds = warmed.sample_seconds();
+    cell.cost.pace_seconds = std::max(warmed.pace_seconds(), warmed.sample_seconds());
+    if (full_steady_) {
+      cell.cost.steady_seconds = experiment::kSteadyVisitSeconds;
+      cell.cost.visit_seconds = experiment::kSteadyLeadSeconds;
+    }
   }
 }
 

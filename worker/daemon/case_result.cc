@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "kernels/catalog/catalog.h"
 #include "worker/daemon/attach.h"
 #include "worker/daemon/case_driver.h"
@@ -47,9 +48,9 @@ std::string SamplesJson(const Cell& cell) {
     const experiment::RoundRecord& round = cell.record.rounds[i];
     fmt::format_to(std::back_inserter(text),
                    R"({}{{"round":{},"position":{},"clock_hertz":{:.9g},"discarded":{},)"
-                   R"("flags":{},"device_seconds":{},"submit_seconds":{}}})",
+                   R"("flags":{},"visits":[{}],"device_seconds":{},"submit_seconds":{}}})",
                    i == 0 ? "\n" : ",\n", round.round, round.position, round.clock_hertz,
-                   round.discarded_samples, JsonStrings(round.flags),
+                   round.discarded_samples, JsonStrings(round.flags), fmt::join(round.visits, ","),
                    JsonNumbers(round.device_seconds), JsonNumbers(round.submit_seconds));
   }
   return text + "\n]}\n";

@@ -48,12 +48,13 @@ struct Cell {
 
   experiment::SampleCost cost;
   experiment::CellRecord record;
+  experiment::RoundRecord pooled;  // the visits of the round that runs
   experiment::StopState stop = experiment::StopState::kContinue;
   TelemetrySum telemetry;
   int rounds_lost_to_heat = 0;
-  int disturbed_rounds = 0;  // thrown away because the host disturbed them
-  int off_clock_rounds = 0;  // thrown away because of an unexplained clock
-  bool off_clock = false;    // the last round was
+  int disturbed_visits = 0;  // thrown away because the host disturbed them
+  int off_clock_rounds = 0;  // visits thrown away because of an unexplained clock
+  bool off_clock = false;    // the last visit was
   double burst_seconds = 0;  // wall time inside bursts
   double duty_seconds = 0;   // of them, with the kernel itself running
   int empty_rounds = 0;      // in a row

@@ -1,4 +1,4 @@
-// The telemetry of many rounds as one: means weighted by time, the hottest temperature, all
+// The telemetry of many visits as one: means weighted by time, the hottest temperature, all
 // throttle reasons with their seconds, lowest and highest clock, energy a launch. A plain value.
 #pragma once
 
@@ -11,9 +11,11 @@ namespace kbench {
 
 class TelemetrySum {
  public:
-  // A round of `launches` launches that was watched for `seconds`.
+  // A visit of `launches` launches that was watched for `seconds`.
   void Add(const v1::Telemetry& telemetry, double seconds, double launches);
   v1::Telemetry Mean() const;
+  // The device named the power cap as a reason for its clock in some visit.
+  bool PowerLimited() const { return reasons_.count("POWER_CAP") > 0; }
 
  private:
   v1::Telemetry sum_;   // products with seconds
@@ -22,7 +24,7 @@ class TelemetrySum {
   double seconds_ = 0;
   double told_seconds_ = 0;     // in which the driver told what others computed
   bool untold_ = false;         // others were there, and the driver did not tell
-  double energy_launches_ = 0;  // of the rounds whose energy is known
+  double energy_launches_ = 0;  // of the visits whose energy is known
 };
 
 }  // namespace kbench

@@ -19,6 +19,8 @@ constexpr std::size_t kGapsKept = 256;
 constexpr std::size_t kGapsForMedian = 3;
 // A longer hold would rest the device.
 constexpr double kMostHold = 0.05;
+// Samples between two launches of nothing; see ShiftSlots().
+constexpr int kSamplesPerShift = 4;
 // A launch longer than this fills the caches with its own lines in a small part of its time.
 constexpr double kLongLaunch = 0.05;
 
@@ -128,6 +130,7 @@ EngineError BurstRunner::RunBlock(int samples, const BurstSpec& spec, const Laun
                                   Block* block) {
   QueueHold hold(timeline_);
   EngineError error = hold.Block();
+  if (!error) error = ShiftSlots(samples);
   if (!error) error = Enqueue(samples, spec, call, block);
   if (!error && block->gate != nullptr && facts_.has_queue) {
     if (hold_next_) block->held_seconds = std::min(pace_seconds_, kMostHold);
@@ -140,6 +143,18 @@ EngineError BurstRunner::RunBlock(int samples, const BurstSpec& spec, const Laun
   // A poisoned device explains a launch that failed, not the other way round.
   if (waited && (!error || waited.code == KB_DEVICE_ERROR)) return waited;
   return error;
+}
+
+// The driver writes what describes a launch into slots by turns, and a sample always takes as many.
+// Behind the flush a launch waits 0.8 us for its own (H200), unless a neighbour's has just been
+// read beside it: one slot in four. Which samples wait would depend on the slot that a burst began
+// with, every second of one burst and none of the next. A launch of nothing now and then lets the
+// samples of each burst fall on every slot in turn.
+EngineError BurstRunner::ShiftSlots(int samples) {
+  since_shift_ += samples;
+  if (!facts_.has_queue || since_shift_ < kSamplesPerShift) return {};
+  since_shift_ = 0;
+  return timeline_.EnqueueNothing();
 }
 
 EngineError BurstRunner::Enqueue(int samples, const BurstSpec& spec, const LaunchCall& call,

@@ -85,6 +85,7 @@ class BurstRunner {
   int BlockSize(const BurstSpec& spec, int done, double remaining_seconds) const;
   EngineError WarmLaunch(const LaunchCall& call);
   EngineError RunBlock(int samples, const BurstSpec& spec, const LaunchCall& call, Block* block);
+  EngineError ShiftSlots(int samples);
   EngineError Enqueue(int samples, const BurstSpec& spec, const LaunchCall& call, Block* block);
   EngineError AfterTimeout(const Block& block, int samples, BurstOutcome* out);
   EngineError Accept(const Block& block, BurstOutcome* out);
@@ -93,6 +94,7 @@ class BurstRunner {
   Timeline& timeline_;
   const TimelineFacts facts_;
   bool hold_next_ = false;    // the next burst's poison
+  int since_shift_ = 0;       // samples behind the last launch of nothing
   int most_queued_;           // halved after a blocker that ran out
   double pace_seconds_ = 0;   // wall time of one sample with its flush; 0: unknown
   std::vector<double> gaps_;  // the latest gaps of one flush kind: their median is the flush time

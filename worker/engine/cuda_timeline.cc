@@ -226,6 +226,12 @@ TimelineError CudaTimeline::Flush(FlushKind kind) {
                   "enqueueing a flush");
 }
 
+// A blocker of a generation that is released already.
+TimelineError CudaTimeline::EnqueueNothing() {
+  return FromCuda(EnqueueBlocker(device_flags_, 0, kBlockerSeconds, stream_),
+                  "enqueueing a launch of nothing");
+}
+
 TimelineError CudaTimeline::MarkStart(int index) {
   return FromCuda(cudaEventRecord(starts_[static_cast<std::size_t>(index)], stream_),
                   "recording an event");

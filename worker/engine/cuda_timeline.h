@@ -44,6 +44,7 @@ class CudaTimeline final : public Timeline {
   TimelineError Release() override;
   TimelineError SetFlushBytes(std::int64_t bytes) override;
   TimelineError Flush(FlushKind kind) override;
+  TimelineError EnqueueNothing() override;
   TimelineError MarkStart(int index) override;
   TimelineError MarkStop(int index) override;
   TimelineError Synchronize() override;

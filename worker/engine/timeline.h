@@ -39,6 +39,8 @@ class Timeline {
   virtual TimelineError SetFlushBytes(std::int64_t /*bytes*/) { return {}; }
   // Enqueues the eviction of the operands (and of everything else the flush kind asks for).
   virtual TimelineError Flush(FlushKind kind) = 0;
+  // Enqueues a launch that does nothing.
+  virtual TimelineError EnqueueNothing() { return {}; }
   // Marks around sample `index` of the burst.
   virtual TimelineError MarkStart(int index) = 0;
   virtual TimelineError MarkStop(int index) = 0;

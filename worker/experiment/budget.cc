@@ -6,15 +6,23 @@
 namespace kbench::experiment {
 namespace {
 
-constexpr double kQuickTarget = 0.01;  // at or above: somebody waits at a terminal
 constexpr double kMinKernelSeconds = 0.010;
 constexpr double kSingleSampleSeconds = 0.050;
 constexpr int kMinSamples = 10;
-constexpr int kMaxSamples = 1000;
+constexpr double kMostBatches = 1000;  // of 2 ms or more
+constexpr double kSteadyCaseSeconds = 33;
+constexpr double kLeastSteadySeconds = 10;  // eight rounds of three cells
+constexpr double kMostSteadySeconds = 30;
 // A short kernel with a long flush: no use in an endless visit.
 constexpr double kMaxVisitSeconds = 0.5;
 // A shorter deadline than this tells of a busy host, not of a hang.
 constexpr double kLeastDeadline = 0.5;
+
+// The largest even number up to `most`; below two, what there is.
+int EvenBelow(double most) {
+  const int whole = static_cast<int>(most);
+  return whole < 2 ? whole : whole - whole % 2;
+}
 
 }  // namespace
 
@@ -57,32 +65,54 @@ Effort EffortFor(double target_ratio, bool steady) {
   return {.soft_measure_seconds = 30, .warm_min_seconds = 0.1, .warm_max_seconds = 2};
 }
 
+int MostSamples(const SampleCost& cost) {
+  const double pace = std::max(cost.pace_seconds, cost.device_seconds);
+  const double most = pace > 0 ? kMaxVisitSeconds / pace : kMaxSamples;
+  return EvenBelow(std::clamp(most, kMinSamples + 0.0, kMaxSamples + 0.0));
+}
+
+double SteadyMeasureSeconds(double spent) {
+  return std::clamp(kSteadyCaseSeconds - spent, kLeastSteadySeconds, kMostSteadySeconds);
+}
+
+int LeadSamples(const SampleCost& cost) {
+  if (cost.steady_seconds <= 0 || cost.pace_seconds <= 0) return 0;
+  return static_cast<int>(
+      std::min(std::ceil(kSteadyLeadSeconds / cost.pace_seconds), kMostBatches));
+}
+
 int FullSamples(const SampleCost& cost) {
+  if (cost.steady_seconds > 0 && cost.pace_seconds > 0) {
+    return std::max(1, EvenBelow(std::min(cost.steady_seconds / cost.pace_seconds, kMostBatches)));
+  }
   if (cost.device_seconds > kSingleSampleSeconds) return 1;
   if (cost.device_seconds <= 0) return kMinSamples;
-  const double wanted = std::ceil(kMinKernelSeconds / cost.device_seconds);
-  const int samples = static_cast<int>(
-      std::clamp(wanted, static_cast<double>(kMinSamples), static_cast<double>(kMaxSamples)));
-  const double pace = std::max(cost.pace_seconds, cost.device_seconds);
-  const double most = std::max(kMinSamples + 0.0, std::floor(kMaxVisitSeconds / pace));
-  return std::min(samples, static_cast<int>(std::min(most, kMaxSamples + 0.0)));
+  const double pairs = std::ceil(kMinKernelSeconds / cost.device_seconds / 2);
+  const double samples = std::clamp(2 * pairs, kMinSamples + 0.0, kMaxSamples + 0.0);
+  return std::min(static_cast<int>(samples), MostSamples(cost));
 }
 
 std::vector<int> SamplesOfRound(const std::vector<SampleCost>& costs, int rounds_ahead,
                                 double seconds) {
   std::vector<int> samples;
-  for (const SampleCost& cost : costs) samples.push_back(FullSamples(cost));
-  const double full = RoundSeconds(costs, samples) * std::max(rounds_ahead, 1);
-  if (full <= seconds) return samples;
-  const double scale = std::max(0.0, seconds) / full;
-  for (int& count : samples) count = std::max(1, static_cast<int>(count * scale));
+  double apart = 0;  // from the samples: does not shrink with them
+  for (const SampleCost& cost : costs) {
+    samples.push_back(FullSamples(cost));
+    apart += cost.visit_seconds;
+  }
+  const double of_pass = seconds / std::max(rounds_ahead, 1);
+  const double full = PassSeconds(costs, samples);
+  if (full <= of_pass) return samples;
+  const double scale = full > apart ? std::max(0.0, of_pass - apart) / (full - apart) : 0;
+  for (int& count : samples) count = std::max(1, EvenBelow(count * scale));
   return samples;
 }
 
-double RoundSeconds(const std::vector<SampleCost>& costs, const std::vector<int>& samples) {
+double PassSeconds(const std::vector<SampleCost>& costs, const std::vector<int>& samples) {
   double total = 0;
   for (std::size_t i = 0; i < costs.size(); ++i) {
     total += std::max(costs[i].pace_seconds, costs[i].device_seconds) * samples[i];
+    total += costs[i].visit_seconds;
   }
   return total;
 }

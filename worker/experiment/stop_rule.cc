@@ -1,6 +1,9 @@
 #include "worker/experiment/stop_rule.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "worker/stats/distributions.h"
 
 namespace kbench::experiment {
 namespace {
@@ -10,8 +13,6 @@ namespace {
 // 2^-5 = 0.03125, where six rounds have no interval any more.
 constexpr double kInterimAlpha = 0.015;
 constexpr double kFinalAlpha = 0.032;
-
-bool IsLook(int rounds) { return std::find(kLooks.begin(), kLooks.end(), rounds) != kLooks.end(); }
 
 StopState Judge(const StopRule& rule, const std::optional<stats::Interval>& interval,
                 StopState otherwise) {
@@ -23,10 +24,21 @@ StopState Judge(const StopRule& rule, const std::optional<stats::Interval>& inte
 
 }  // namespace
 
+bool IsLook(int rounds) { return std::find(kLooks.begin(), kLooks.end(), rounds) != kLooks.end(); }
+
 std::optional<stats::Interval> PublishedInterval(std::span<const double> round_medians) {
   const int rounds = static_cast<int>(round_medians.size());
   const bool interim = IsLook(rounds) && rounds < kMaxRounds;
   return stats::MedianInterval(round_medians, interim ? kInterimAlpha : kFinalAlpha);
+}
+
+double NormalHalfWidth(int rounds) {
+  std::vector<double> scores;  // expected order statistics, by Blom's formula
+  for (int i = 1; i <= rounds; ++i) {
+    scores.push_back(stats::NormalQuantile((i - 0.375) / (rounds + 0.25)));
+  }
+  const auto interval = PublishedInterval(scores);
+  return interval ? interval->half_width() : 0;
 }
 
 StopState Look(const StopRule& rule, std::span<const double> round_medians) {

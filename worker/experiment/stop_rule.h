@@ -31,6 +31,8 @@ enum class StopState {
   kExhausted           // rounds or budget used up before the target was reached
 };
 
+bool IsLook(int rounds);
+
 // Decides at the looks only; kContinue at every other number of rounds.
 StopState Look(const StopRule& rule, std::span<const double> round_medians);
 
@@ -40,6 +42,10 @@ StopState Conclude(const StopRule& rule, std::span<const double> round_medians);
 // The interval to publish: at the alpha of an interim look, or of the last one.
 // Nothing below kMinRounds.
 std::optional<stats::Interval> PublishedInterval(std::span<const double> round_medians);
+
+// The half-width to expect of it when round medians scatter normally with standard deviation 1; 0
+// when there is none.
+double NormalHalfWidth(int rounds);
 
 // Half-width over centre of the published interval; 0 when there is none.
 double IntervalRatio(std::span<const double> round_medians);

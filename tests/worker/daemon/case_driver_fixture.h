@@ -33,6 +33,7 @@ class FakeMonitor final : public DeviceMonitor {
     v1::Telemetry telemetry;
     telemetry.set_sm_clock_hertz(1e9);
     telemetry.set_busy_mig_siblings(busy_siblings_);
+    if (power_cap_) telemetry.add_throttle_reasons("POWER_CAP");
     if (slow_from_ > 0 && visits_ + 1 >= slow_from_ && visits_ + 1 < slow_to_) {
       telemetry.set_sm_clock_hertz(0.9e9);
     }
@@ -55,6 +56,7 @@ class FakeMonitor final : public DeviceMonitor {
   int hot_rounds_ = 0;
   double celsius_ = 40;
   int busy_siblings_ = 0;
+  bool power_cap_ = false;
   int visits_ = 0;
   int slow_from_ = 0;  // visits [from, to) run at 0.9 GHz
   int slow_to_ = 0;

@@ -142,10 +142,73 @@ TEST_F(CaseDriverTest, ShortRoundsGrowToWhatTheCaseHasCostAlready) {
   EXPECT_GE(phases.at("burst"), 0.9 * overhead);
   EXPECT_LE(phases.at("burst"), 1.7) << "and no more than a second and a half";
   EXPECT_EQ(results["fake/slow-check"].device_time().rounds(), 8);
+  EXPECT_THAT(outcome_.result.artifacts(0).content(), HasSubstr("\"visits\":["));
   // Somebody who wants it quick gets it quick.
   assign_.mutable_policy()->set_target_ratio(0.02);
   results = Run();
   EXPECT_EQ(results["fake/slow-check"].device_time().samples(), 80);
+}
+
+TEST_F(CaseDriverTest, ARoundPassesOverItsCellsAndStaysOneRound) {
+  Implementations({"fake/slow-check", "fake/fast"}, "fake/fast");
+  auto results = Run();
+  const v1::TimeDistribution& time = results["fake/fast"].device_time();
+  EXPECT_EQ(time.rounds(), 8);
+  EXPECT_GE(time.samples(), 8 * 3 * 10) << "at least three passes";
+  EXPECT_EQ(time.samples() % 2, 0);
+  EXPECT_THAT(results["fake/slow-check"].device_time().round_numbers(),
+              ElementsAreArray(time.round_numbers()));
+  const std::string& text = outcome_.result.artifacts(0).content();
+  const std::size_t visits = text.find("\"visits\":[");
+  ASSERT_NE(visits, std::string::npos);
+  EXPECT_LT(text.find(',', visits), text.find(']', visits)) << "several visits in the first round";
+}
+
+TEST_F(CaseDriverTest, TimeThatEndsInTheMiddleOfARoundKeepsWhatWasPooled) {
+  // Visits take five times as long as they seem to: the first round is planned with many passes.
+  MakePool({"--burst-seconds", "0.05"});
+  SetBudget(2.2);
+  Implementations({"fake/slow-check", "fake/fast"}, "fake/fast");
+  auto results = Run();
+  EXPECT_LT(run_seconds_, 2.2);
+  const v1::TimeDistribution& time = results["fake/fast"].device_time();
+  EXPECT_EQ(results["fake/fast"].outcome(), v1::OUTCOME_OK) << results["fake/fast"].message();
+  EXPECT_GE(time.samples(), 20);
+  EXPECT_GE(results["fake/slow-check"].device_time().samples(), 20);
+  EXPECT_TRUE(results["fake/slow-check"].has_comparison());
+}
+
+TEST_F(CaseDriverTest, AtThePowerLimitNobodyLeavesBeforeAllAreDone) {
+  Implementations({"fake/fast", "fake/noisy"});
+  EXPECT_EQ(Run()["fake/fast"].device_time().rounds(), 8);
+  monitor_.power_cap_ = true;
+  auto results = Run();
+  EXPECT_EQ(results["fake/fast"].device_time().rounds(), 40);
+  EXPECT_EQ(results["fake/fast"].verdict(), v1::VERDICT_VALID) << results["fake/fast"].message();
+}
+
+TEST_F(CaseDriverTest, AClockAtThePowerLimitIsExplained) {
+  Implementations({"fake/fast"});
+  monitor_.power_cap_ = true;
+  monitor_.slow_from_ = 5;
+  monitor_.slow_to_ = 7;
+  EXPECT_EQ(Run()["fake/fast"].device_time().discarded_rounds(), 0);
+  EXPECT_THAT(outcome_.result.artifacts(0).content(), testing::Not(HasSubstr("CLOCK_CHANGED")));
+}
+
+TEST_F(CaseDriverTest, ASteadyVisitDoesNotCountWhatItBeginsWith) {
+  assign_.mutable_case_()->set_mode("steady");
+  Implementations({"fake/settles"});
+  auto results = Run();
+  const v1::TimeDistribution& time = results["fake/settles"].device_time();
+  EXPECT_EQ(time.rounds(), 8);
+  EXPECT_EQ(time.samples(), 8 * 300) << "0.3 s a visit";
+  EXPECT_LT(time.max(), 1.1e-3);
+  EXPECT_EQ(time.discarded_samples(), 0) << "nothing disturbed it";
+  // In a hurry a visit is 10 ms.
+  assign_.mutable_policy()->set_target_ratio(0.02);
+  results = Run();
+  EXPECT_EQ(results["fake/settles"].device_time().samples(), 80);
 }
 
 }  // namespace

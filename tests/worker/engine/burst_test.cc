@@ -57,6 +57,23 @@ TEST_F(BurstTest, QueuesEverythingBehindOneBlockerInOrder) {
   EXPECT_GT(out_.seconds, 0);
 }
 
+TEST_F(BurstTest, LaunchesOfNothingShiftTheDriversSlots) {
+  timeline_.facts.samples_per_block = 1;
+  BurstRunner runner(timeline_);
+  runner.SetPace(1e-3);
+  const auto after = [&](int samples) {
+    EXPECT_FALSE(runner.Run({samples, 0, FlushKind::kClean}, {Launch, &kernel_, nullptr}, &out_));
+    return timeline_.nothings;
+  };
+  EXPECT_EQ(after(3), 0);
+  EXPECT_EQ(after(3), 1) << "counted on from burst to burst";
+  EXPECT_EQ(after(16), 5);
+  timeline_.facts.has_queue = false;
+  BurstRunner plain(timeline_);
+  ASSERT_FALSE(plain.Run({16, 0, FlushKind::kClean}, {Launch, &kernel_, nullptr}, &out_));
+  EXPECT_EQ(timeline_.nothings, 5);
+}
+
 TEST_F(BurstTest, TheOutputIsPoisonedBeforeTheLastLaunchOfABurst) {
   FakeGate gate(timeline_);
   ASSERT_FALSE(Run({2, 0, FlushKind::kClean, &gate}));

@@ -28,6 +28,7 @@ class FakeTimeline final : public Timeline {
   std::uint32_t disturbances = 0;
   EngineError begin_capture_error, end_capture_error, replay_error;
   std::vector<bool> stop_reached;  // by call of StopReached(); missing ones are false
+  int nothings = 0;                // calls of EnqueueNothing()
   int captured_launches = 0;       // what the last EndCapture() asked for
 
   TimelineFacts Facts() const override { return facts; }
@@ -46,6 +47,10 @@ class FakeTimeline final : public Timeline {
   TimelineError Flush(FlushKind kind) override {
     Note(kind == FlushKind::kClean ? "clean" : kind == FlushKind::kDirty ? "dirty" : "none");
     return flush_error;
+  }
+  TimelineError EnqueueNothing() override {
+    ++nothings;
+    return {};
   }
   TimelineError MarkStart(int index) override { return Note("start" + std::to_string(index)); }
   TimelineError MarkStop(int index) override {
