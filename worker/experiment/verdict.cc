@@ -137,7 +137,10 @@ class Judging {
               Format("the times drifted by %+.1f %% during the rounds", 100 * drift.change_ratio));
     }
     const Modes modes = ModesOf(samples, input_.quantum_seconds);
-    if (modes.bimodal) {
+    if (modes.bimodal && PowerLimited()) {
+      // The clock itself swings between two levels there, and the times with it.
+      Inform("BIMODAL");
+    } else if (modes.bimodal) {
       Suspect("BIMODAL", Format("there are two modes, %.4g s (%.0f %% of the samples) and %.4g s",
                                 modes.low, 100 * modes.low_share, modes.high));
     }
@@ -182,6 +185,10 @@ class Judging {
               Format("something else ran on the measuring cores in %.0f %% of the rounds",
                      100 * record_.FlagShare("STOLEN")));
     }
+  }
+
+  bool PowerLimited() const {
+    return ThrottleReasons(input_.telemetry).count("POWER_CAP") > 0;
   }
 
   void CheckDevice() {

@@ -62,6 +62,12 @@ TEST_P(VerdictTable, OneCauseOneReason) {
   EXPECT_EQ(judgement.explanation.empty(), GetParam().verdict == v1::VERDICT_VALID);
 }
 
+void TwoModes(CellRecord& record, VerdictInput&) {
+  for (RoundRecord& round : record.rounds) {
+    for (const std::size_t i : {2u, 7u}) round.device_seconds[i] *= 1.2;
+  }
+}
+
 void FlagAll(CellRecord& record, const std::string& flag) {
   for (RoundRecord& round : record.rounds) round.flags = {flag};
 }
@@ -88,12 +94,7 @@ const std::vector<Row> kTable = {
      [](CellRecord& record, VerdictInput&) {
        for (RoundRecord& round : record.rounds) round.median *= 1 + 0.01 * round.round;
      }},
-    {"BIMODAL", v1::VERDICT_SUSPECT,
-     [](CellRecord& record, VerdictInput&) {
-       for (RoundRecord& round : record.rounds) {
-         for (const std::size_t i : {2u, 7u}) round.device_seconds[i] *= 1.2;
-       }
-     }},
+    {"BIMODAL", v1::VERDICT_SUSPECT, TwoModes},
     {"HOST_STALL", v1::VERDICT_SUSPECT,
      [](CellRecord& record, VerdictInput&) { FlagAll(record, "HOST_STALL"); }},
     {"HOST_STALL", v1::VERDICT_SUSPECT,
@@ -181,6 +182,16 @@ const std::vector<Row> kTable = {
     {"GROUPED", v1::VERDICT_VALID, [](CellRecord&, VerdictInput& in) { in.grouped = true; }},
 };
 INSTANTIATE_TEST_SUITE_P(Reasons, VerdictTable, testing::ValuesIn(kTable));
+
+TEST(Verdict, AtThePowerLimitTheClockMakesTwoModes) {
+  CellRecord record = Steady(12);
+  VerdictInput input = Converged();
+  TwoModes(record, input);
+  input.telemetry.add_throttle_reasons("POWER_CAP");
+  const auto judgement = Judge(record, input);
+  EXPECT_EQ(judgement.verdict, v1::VERDICT_VALID);
+  EXPECT_THAT(judgement.reasons, ElementsAre("BIMODAL", "POWER_LIMITED"));
+}
 
 TEST(Verdict, TrafficThatFitsTheCacheMayExceedMemoryBandwidth) {
   VerdictInput input = Converged();
