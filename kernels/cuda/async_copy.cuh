@@ -22,6 +22,17 @@ __device__ inline void CopyAsync(std::uint32_t to, const void* from, int present
   }
 }
 
+// 16 bytes, or nothing at all. A predicate, not a branch, which would keep the assembler from
+// mixing copies with what is computed around them.
+__device__ inline void CopyAsyncIf(std::uint32_t to, const void* from, bool exists) {
+  asm volatile(
+      "{\n.reg .pred p;\n"
+      "setp.ne.b32 p, %2, 0;\n"
+      "@p cp.async.cg.shared.global [%0], [%1], 16;\n}" ::"r"(to),
+      "l"(from), "r"(static_cast<int>(exists))
+      : "memory");
+}
+
 // To a pointer, all or zeros; `from` must be a valid address either way.
 template <int kBytes>
 __device__ inline void CopyAsync(void* shared, const void* from, bool exists = true) {

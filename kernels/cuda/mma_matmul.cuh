@@ -9,9 +9,9 @@
 // (reference: learn-cuda, Triton).
 #pragma once
 
-#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/mbarrier.cuh"
 #include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/mma_copies.cuh"
 
 namespace kbench::cuda {
 
@@ -39,7 +39,6 @@ struct MmaProblem {
   std::int64_t m, n, k;
   int tile_rows, tile_columns, group;
 
-  __device__ int tiles() const { return tile_rows * tile_columns; }
   // Groups of `group` rows of tiles: what runs at once shares what L2 holds.
   __device__ void Find(int tile, int& row, int& column) const {
     const int a_group = group * tile_columns;
@@ -50,125 +49,7 @@ struct MmaProblem {
   }
 };
 
-// Whether a block goes on to a next tile, whose first stages it loads while it stores this one.
-// Words of tf32 leave no registers for that: a block makes one tile, and the grid has one for each.
-template <DType D>
-constexpr bool kMmaManyTiles = D != DType::kTf32;
-
 namespace mma_matmul {
-
-// How one operand's part of a stage lies in shared memory. K-major: a line is the depth of one row
-// (or column) of C. MN-major: a line is kOuter rows (or columns) of C at one depth.
-template <DType D, bool kMnMajor_, int kOuter, int kDepthBytes>
-struct Operand {
-  using Storage = typename Element<D>::Storage;
-  static constexpr bool kMnMajor = kMnMajor_;
-  static constexpr int kBytes = sizeof(Storage);
-  static constexpr int kDepth = kDepthBytes / kBytes;
-  static constexpr int kLines = kMnMajor ? kDepth : kOuter;
-  static constexpr int kPieces = (kMnMajor ? kOuter * kBytes : kDepthBytes) / 16;  // of a line
-  static constexpr int kLineBytes = kPieces * 16;
-  static constexpr int kPeriod = kMnMajor && kBytes == 4 ? 4 : 8;  // lines
-
-  // Where piece `piece` of line `line` lies: repeats itself every kPeriod lines. What ldmatrix
-  // reads together (eight lines; of MN-major tf32 four lines of eight words) is in different banks.
-  __device__ static std::uint32_t Offset(int line, int piece) {
-    int swizzled = piece;
-    if constexpr (kMnMajor && kBytes == 4) {
-      swizzled ^= (line & 3) << 1;
-    } else if constexpr (kPieces == 4) {
-      swizzled ^= (line >> 1) & 3;
-    } else {
-      swizzled ^= line & 7;
-    }
-    return static_cast<std::uint32_t>(line * kLineBytes + swizzled * 16);
-  }
-};
-
-// Copies 16 bytes of which only the first `present` elements exist, where rows are not aligned.
-template <typename Storage>
-__device__ inline void CopyNarrow(std::uint32_t to, const Storage* from, int present, bool pairs) {
-  constexpr int kBytes = sizeof(Storage);
-  if (kBytes == 4 || pairs) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int bytes = min(max(present * kBytes - 4 * i, 0), 4);
-      CopyAsync<4>(to + 4 * i, from + (bytes > 0 ? 4 / kBytes * i : 0), bytes);
-    }
-    return;
-  }
-  if constexpr (kBytes == 2) {
-    const auto* bits = reinterpret_cast<const unsigned short*>(from);
-    std::uint32_t words[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const std::uint32_t low = 2 * i < present ? bits[2 * i] : 0;
-      const std::uint32_t high = 2 * i + 1 < present ? bits[2 * i + 1] : 0;
-      words[i] = low | high << 16;
-    }
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words[0]), "r"(words[1]),
-                 "r"(words[2]), "r"(words[3])
-                 : "memory");
-  }
-}
-
-// Copies one operand, stage after stage; zeros where the matrix ends. `outer` and `depth` are its
-// extents.
-template <typename Op, int kThreads, bool kAligned>
-class Loader {
- public:
-  using Storage = typename Op::Storage;
-
-  __device__ Loader(const Storage* matrix, std::int64_t outer, std::int64_t depth,
-                    std::int64_t outer0)
-      : width_(Op::kMnMajor ? outer : depth) {
-    const int piece = static_cast<int>(threadIdx.x) % Op::kPieces;
-    const int line = static_cast<int>(threadIdx.x) / Op::kPieces;
-    const int right = piece * (16 / Op::kBytes);
-    constexpr std::int64_t kMany = 1 << 30;
-    const std::int64_t outer_left = outer - outer0;
-    lines_left_ = static_cast<int>(min(Op::kMnMajor ? depth : outer_left, kMany)) - line;
-    across_left_ = static_cast<int>(min(Op::kMnMajor ? outer_left : depth, kMany)) - right;
-    from_ = matrix + (Op::kMnMajor ? line * width_ + outer0 : (outer0 + line) * width_) + right;
-    to_ = Op::Offset(line, piece);
-  }
-
-  // The `part`th of `parts` shares of a stage. Behind the last stage there is nothing but zeros.
-  __device__ void Load(std::uint32_t to, int part, int parts) const {
-    constexpr int kAtOnce = kThreads / Op::kPieces;  // lines
-    static_assert(kThreads % Op::kPieces == 0 && Op::kLines % kAtOnce == 0);
-    static_assert(kAtOnce % Op::kPeriod == 0);
-    const int present = min(max(across_left_, 0), 16 / Op::kBytes);
-#pragma unroll
-    for (int i = 0; i < Op::kLines / kAtOnce; ++i) {
-      if (i % parts != part) continue;
-      const int there = i * kAtOnce < lines_left_ ? present : 0;
-      const Storage* from = from_ + i * (kAtOnce * width_);
-      const std::uint32_t place = to + to_ + i * kAtOnce * Op::kLineBytes;
-      if constexpr (kAligned) {
-        CopyAsync<16>(place, from, there * Op::kBytes);
-      } else {
-        CopyNarrow(place, from, there, width_ % 2 == 0);
-      }
-    }
-  }
-
-  __device__ void NextStage() {
-    if constexpr (Op::kMnMajor) {
-      from_ += Op::kDepth * width_;
-      lines_left_ -= Op::kDepth;
-    } else {
-      from_ += Op::kDepth;
-      across_left_ -= Op::kDepth;
-    }
-  }
-
- private:
-  std::int64_t width_;
-  const Storage* from_;
-  int lines_left_, across_left_;
-  std::uint32_t to_;
-};
 
 // Where a lane begins to read the fragments of a warp whose first row (or column) is `outer`. Of A
 // the second eight rows come before the second half of the depth, of B after it. All further
@@ -228,38 +109,43 @@ __device__ inline void TransposeQuad(std::uint32_t (&w)[4]) {
   }
 }
 
-// A warp's part of C to memory. Rows of whole 16 bytes are written in whole sectors: fp32 pairs of
-// four lanes make one as they are, 16-bit results change lanes first.
+// A warp's part of C, from (row0, column0), to memory, but for what lies above `first_row` or left
+// of `first_column`: that is another block's. Rows of whole 16 bytes are written in whole sectors:
+// fp32 pairs of four lanes make one as they are, 16-bit results change lanes first.
 template <DType D, int kM, int kN>
 __device__ inline void StoreTile(const float (&d)[kM][kN][4], typename Element<D>::Storage* c,
-                                 const MmaProblem& x, std::int64_t row0, std::int64_t column0) {
+                                 const MmaProblem& x, std::int64_t row0, std::int64_t column0,
+                                 std::int64_t first_row, std::int64_t first_column) {
   using Storage = typename Element<D>::Storage;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int right = static_cast<int>(min(x.n - column0, std::int64_t{8 * kN}));  // columns left
+  const int left = static_cast<int>(max(first_column - column0, std::int64_t{0}));
+  const int right = static_cast<int>(min(x.n - column0, std::int64_t{8 * kN}));
+  const auto mine = [&](int column) { return column >= left && column < right; };
   const bool whole = x.n * sizeof(Storage) % 16 == 0;
 #pragma unroll
   for (int i = 0; i < 2 * kM; ++i) {
     const std::int64_t row = row0 + 8 * i + lane / 4;
+    const bool row_mine = row >= first_row && row < x.m;
     const auto pair = [&](int j) { return &d[i / 2][j][i % 2 * 2]; };
     Storage* to = c + row * x.n + column0;
     if constexpr (sizeof(Storage) == 4) {
 #pragma unroll
       for (int j = 0; j < kN; ++j) {
         const int column = 8 * j + lane % 4 * 2;
-        if (row >= x.m) continue;
-        if (whole && column < right) {
+        if (!row_mine) continue;
+        if (whole && mine(column)) {
           *reinterpret_cast<float2*>(to + column) = make_float2(pair(j)[0], pair(j)[1]);
         } else {
-          if (column < right) to[column] = pair(j)[0];
-          if (column + 1 < right) to[column + 1] = pair(j)[1];
+          if (mine(column)) to[column] = pair(j)[0];
+          if (mine(column + 1)) to[column + 1] = pair(j)[1];
         }
       }
     } else if (!whole) {
 #pragma unroll
       for (int j = 0; j < kN; ++j) {
         const int column = 8 * j + lane % 4 * 2;
-        if (row < x.m && column < right) to[column] = Element<D>::Store(pair(j)[0]);
-        if (row < x.m && column + 1 < right) to[column + 1] = Element<D>::Store(pair(j)[1]);
+        if (row_mine && mine(column)) to[column] = Element<D>::Store(pair(j)[0]);
+        if (row_mine && mine(column + 1)) to[column + 1] = Element<D>::Store(pair(j)[1]);
       }
     } else {
 #pragma unroll
@@ -273,7 +159,7 @@ __device__ inline void StoreTile(const float (&d)[kM][kN][4], typename Element<D
         }
         TransposeQuad(words);
         const int column = 8 * (j + lane % 4);
-        if (row < x.m && column < right) {
+        if (row_mine && mine(column)) {
           *reinterpret_cast<uint4*>(to + column) =
               make_uint4(words[0], words[1], words[2], words[3]);
         }
@@ -284,8 +170,9 @@ __device__ inline void StoreTile(const float (&d)[kM][kN][4], typename Element<D
 
 }  // namespace mma_matmul
 
-// kAligned: rows of A and B are multiples of 16 bytes.
-template <DType D, typename Tile, bool kMnA, bool kMnB, bool kAligned>
+// Where tiles are copied whole, the last ones are moved back to the border, so that no line needs a
+// guard; what two blocks then have, one stores.
+template <DType D, typename Tile, bool kMnA, bool kMnB, MmaCopies kCopies>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     MmaMatmulKernel(const typename Element<D>::Storage* a, const typename Element<D>::Storage* b,
                     typename Element<D>::Storage* c, MmaProblem x) {
@@ -293,8 +180,8 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   using namespace mma_matmul;
   using OpA = Operand<D, kMnA, Tile::kRows, Tile::kDepthBytes>;
   using OpB = Operand<D, kMnB, Tile::kColumns, Tile::kDepthBytes>;
-  using LoaderA = Loader<OpA, Tile::kThreads, kAligned>;
-  using LoaderB = Loader<OpB, Tile::kThreads, kAligned>;
+  using CopiesA = Copies<OpA, Tile::kThreads, kCopies>;
+  using CopiesB = Copies<OpB, Tile::kThreads, kCopies>;
   constexpr int kSteps = Tile::kDepthBytes / 32, kLoadSteps = kSteps - 1;
   constexpr int kM = Tile::kWarpRows / 16, kN = Tile::kWarpColumns / 8;
   extern __shared__ __align__(1024) unsigned char memory[];
@@ -302,29 +189,41 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int warp_row = warp / Tile::kWarpsAcross * Tile::kWarpRows;
   const int warp_column = warp % Tile::kWarpsAcross * Tile::kWarpColumns;
-  const int tiles = x.tiles();
   const int stages = static_cast<int>((x.k + OpA::kDepth - 1) / OpA::kDepth);
 
-  int tile = static_cast<int>(blockIdx.x), row, column;
-  x.Find(tile, row, column);
-  LoaderA loader_a(a, x.m, x.k, std::int64_t{row} * Tile::kRows);
-  LoaderB loader_b(b, x.n, x.k, std::int64_t{column} * Tile::kColumns);
-  const auto load = [&](std::uint32_t to, int part, int parts) {
-    loader_a.Load(to, part, parts);
-    loader_b.Load(to + Tile::kBytesA, part, parts);
-    if (part == parts - 1) {
-      loader_a.NextStage();
-      loader_b.NextStage();
-      CommitCopies();
+  int tile_row, tile_column;
+  x.Find(static_cast<int>(blockIdx.x), tile_row, tile_column);
+  const std::int64_t first_row = std::int64_t{tile_row} * Tile::kRows;
+  const std::int64_t first_column = std::int64_t{tile_column} * Tile::kColumns;
+  constexpr bool kWhole = kCopies == MmaCopies::kWhole;
+  const std::int64_t row0 = kWhole ? min(first_row, x.m - Tile::kRows) : first_row;
+  const std::int64_t column0 = kWhole ? min(first_column, x.n - Tile::kColumns) : first_column;
+  CopiesA copies_a(a, x.m, x.k, row0);
+  CopiesB copies_b(b, x.n, x.k, column0);
+  // The `share`th of `shares` of a stage, after the first.
+  const auto load = [&](std::uint32_t to, bool exists, int share, int shares) {
+    constexpr int kCount = CopiesA::kCount + CopiesB::kCount;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      if (i * shares / kCount != share) continue;
+      if (i < CopiesA::kCount) {
+        copies_a.Copy(to, i, exists);
+      } else {
+        copies_b.Copy(to + Tile::kBytesA, i - CopiesA::kCount, exists);
+      }
     }
+    if (share < shares - 1) return;
+    copies_a.NextStage();
+    copies_b.NextStage();
+    CommitCopies();  // without copies at the end, so that the count of groups stays
   };
-  const auto begin = [&] {
+  copies_a.Begin(ring);
+  copies_b.Begin(ring + Tile::kBytesA);
+  CommitCopies();
 #pragma unroll 1
-    for (int i = 0; i < Tile::kStages - 1; ++i) load(ring + i * Tile::kStageBytes, 0, 1);
-  };
-  begin();
+  for (int i = 1; i < Tile::kStages - 1; ++i) load(ring + i * Tile::kStageBytes, i < stages, 0, 1);
 
-  float d[kM][kN][4];
+  float d[kM][kN][4] = {};
   std::uint32_t fragments_a[2][kM][4], fragments_b[2][kN / 2][4];
   const std::uint32_t first_a = FirstFragment<OpA>(warp_row, true);
   const std::uint32_t first_b = FirstFragment<OpB>(warp_column, false) + Tile::kBytesA;
@@ -332,55 +231,41 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     place += Tile::kStageBytes;
     if (place == ring + Tile::kStages * Tile::kStageBytes) place = ring;
   };
-  while (true) {
-    WaitForCopies<Tile::kStages - 2>();
-    __syncthreads();
-    LoadFragments<OpA, true>(fragments_a[0], ring + first_a, 0);
-    LoadFragments<OpB, false>(fragments_b[0], ring + first_b, 0);
-    std::uint32_t here = ring, refill = ring + (Tile::kStages - 1) * Tile::kStageBytes;
-#pragma unroll
-    for (int i = 0; i < kM * kN * 4; ++i) d[i / (kN * 4)][i / 4 % kN][i % 4] = 0;
+  WaitForCopies<Tile::kStages - 2>();
+  __syncthreads();
+  LoadFragments<OpA, true>(fragments_a[0], ring + first_a, 0);
+  LoadFragments<OpB, false>(fragments_b[0], ring + first_b, 0);
+  std::uint32_t here = ring, refill = ring + (Tile::kStages - 1) * Tile::kStageBytes;
 #pragma unroll 1
-    for (int stage = 0; stage < stages; ++stage) {
+  for (int stage = 0; stage < stages; ++stage) {
+    const bool exists = stage + Tile::kStages - 1 < stages;
 #pragma unroll
-      for (int step = 0; step < kSteps; ++step) {
-        if (step == kSteps - 1) {  // the next stage is wanted, and nobody reads this one any more
-          WaitForCopies<Tile::kStages - 2>();
-          __syncthreads();
-          advance(here);
-        }
-        LoadFragments<OpA, true>(fragments_a[(step + 1) % 2], here + first_a, (step + 1) % kSteps);
-        LoadFragments<OpB, false>(fragments_b[(step + 1) % 2], here + first_b, (step + 1) % kSteps);
-        if (step < kLoadSteps) {  // in shares, so that the tensor cores never wait for addresses
-          load(refill, step, kLoadSteps);
-          if (step == kLoadSteps - 1) advance(refill);
-        }
+    for (int step = 0; step < kSteps; ++step) {
+      if (step == kSteps - 1) {  // the next stage is wanted, and nobody reads this one any more
+        WaitForCopies<Tile::kStages - 2>();
+        __syncthreads();
+        advance(here);
+      }
+      LoadFragments<OpA, true>(fragments_a[(step + 1) % 2], here + first_a, (step + 1) % kSteps);
+      LoadFragments<OpB, false>(fragments_b[(step + 1) % 2], here + first_b, (step + 1) % kSteps);
+      if (step < kLoadSteps) {  // in shares, so that the tensor cores never wait for copies
+        load(refill, exists, step, kLoadSteps);
+        if (step == kLoadSteps - 1) advance(refill);
+      }
+      // Down one column of fragments and up the next: neighbours share a fragment.
 #pragma unroll
-        for (int i = 0; i < kM; ++i) {
+      for (int j = 0; j < kN; ++j) {
 #pragma unroll
-          for (int j = 0; j < kN; ++j) {
-            const std::uint32_t* pair = fragments_b[step % 2][j / 2] + j % 2 * 2;
-            MultiplyAdd<D>(d[i][j], fragments_a[step % 2][i], pair[0], pair[1]);
-          }
+        for (int l = 0; l < kM; ++l) {
+          const int i = j % 2 == 0 ? l : kM - 1 - l;
+          const std::uint32_t* pair = fragments_b[step % 2][j / 2] + j % 2 * 2;
+          MultiplyAdd<D>(d[i][j], fragments_a[step % 2][i], pair[0], pair[1]);
         }
       }
     }
-    const std::int64_t row0 = std::int64_t{row} * Tile::kRows + warp_row;
-    const std::int64_t column0 = std::int64_t{column} * Tile::kColumns + warp_column;
-    tile += static_cast<int>(gridDim.x);
-    const bool more = kMmaManyTiles<D> && tile < tiles;
-    if (more) {
-      WaitForCopies<0>();
-      __syncthreads();  // nobody reads the ring any more, or fills it with zeros
-      x.Find(tile, row, column);
-      loader_a = LoaderA(a, x.m, x.k, std::int64_t{row} * Tile::kRows);
-      loader_b = LoaderB(b, x.n, x.k, std::int64_t{column} * Tile::kColumns);
-      begin();
-    }
-    StoreTile<D>(d, c, x, row0, column0);
-    if (!more) break;
   }
   WaitForCopies<0>();
+  StoreTile<D>(d, c, x, row0 + warp_row, column0 + warp_column, first_row, first_column);
 #endif
 }
 

@@ -15,8 +15,9 @@ using testing::DeviceOperands;
 using testing::HostOperands;
 
 // Tiles cut at both borders and a depth that is no multiple of a stage; a depth below one stage and
-// of two.
-const char* const kSizes[] = {"m=520,n=328,k=200", "m=136,n=264,k=24", "m=264,n=136,k=128"};
+// of two; fewer rows and columns than most tiles have; rows of no whole words.
+const char* const kSizes[] = {"m=520,n=328,k=200", "m=136,n=264,k=24", "m=264,n=136,k=128",
+                              "m=40,n=72,k=136", "m=259,n=131,k=33"};
 
 class MatmulCandidates : public ::testing::TestWithParam<const Implementation*> {
  protected:
