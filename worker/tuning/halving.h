@@ -1,5 +1,7 @@
-// Which candidate is the fastest, found by successive halving: each is timed once, the slower half
-// is dropped, the rest are timed more, and so on. Time is an argument: pure. Used from one thread.
+// Which candidate is the fastest, found by successive halving: each is timed once, those of the
+// slower half that are clearly behind are dropped, the rest are timed more, and so on. Every other
+// round goes through them backwards, so that a clock that drifts favours nobody. Time is an
+// argument: pure. Used from one thread.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +12,7 @@ namespace kbench::tuning {
 
 class Halving {
  public:
-  static constexpr std::size_t kRounds = 5;
+  static constexpr std::size_t kRounds = 8;
 
   // `candidates`: how many, the best guess first. After `max_seconds` nothing more is asked for.
   Halving(std::size_t candidates, double max_seconds);
@@ -24,8 +26,8 @@ class Halving {
   // The samples of that trial, seconds; none: it failed, and is out.
   void Report(const std::vector<double>& samples);
 
-  // The fastest so far by the median of all of its samples, the better guess among equals; nothing
-  // when none was timed.
+  // The fastest so far by the median of all of its samples, the best guess among those that are as
+  // fast within half a percent; nothing when none was timed.
   std::optional<std::size_t> Best() const;
   int timed() const;  // candidates that gave a time
   bool decided() const { return round_ >= kRounds; }
@@ -36,12 +38,13 @@ class Halving {
     bool in = true;
   };
   double MedianOf(std::size_t candidate) const;
+  std::size_t Turn() const;  // the candidate whose turn it is
   void EndRound();
 
   const double max_seconds_;
   std::vector<Candidate> candidates_;
   std::size_t round_ = 0;
-  std::size_t at_ = 0;  // the candidate whose turn it is
+  std::size_t at_ = 0;  // of the round's turns
 };
 
 }  // namespace kbench::tuning
