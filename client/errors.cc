@@ -21,10 +21,16 @@ std::string FieldWord(const std::string& path) {
   std::string word = dot == std::string::npos ? path : path.substr(dot + 1);
   const std::size_t bracket = word.find('[');
   if (bracket != std::string::npos) word.resize(bracket);
-  static const std::map<std::string, std::string> options = {
-      {"implementations", "impl"},  {"target_ratio", "target"}, {"case_budget", "budget"},
-      {"margin_ratio", "margin"},   {"if_busy", "if-busy"},     {"queue_timeout", "queue-timeout"},
-      {"request_id", "request-id"}, {"labels", "label"},        {"name", "job"}};
+  static const std::map<std::string, std::string> options = {{"implementations", "impl"},
+                                                             {"environments", "env"},
+                                                             {"target_ratio", "target"},
+                                                             {"case_budget", "budget"},
+                                                             {"margin_ratio", "margin"},
+                                                             {"if_busy", "if-busy"},
+                                                             {"queue_timeout", "queue-timeout"},
+                                                             {"request_id", "request-id"},
+                                                             {"labels", "label"},
+                                                             {"name", "job"}};
   const auto option = options.find(word);
   return option == options.end() ? word : option->second;
 }

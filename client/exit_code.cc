@@ -1,8 +1,10 @@
 #include "client/exit_code.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
+#include "client/implementation_name.h"
 #include "proto/support/error.h"
 
 namespace kbench::client {
@@ -39,21 +41,19 @@ bool DidNotRun(const Result& result) {
          result.outcome() == kbench::v1::OUTCOME_SKIPPED;
 }
 
-bool Matches(const std::string& asked, const std::string& implementation) {
-  return implementation == asked || implementation.rfind(asked + "/", 0) == 0;
-}
-
-// Whether something asked for by name did not run at all in this case.
+// Whether something asked for by name did not run at all in this case, in one of its environments.
 bool AskedForAndMissing(const Job& job, const CaseStatus& status) {
   for (const std::string& asked : job.spec().implementations()) {
-    int matching = 0;
-    int idle = 0;
+    std::map<std::string, bool> ran;  // by environment
     for (const Result& result : status.results()) {
-      if (!Matches(asked, result.implementation())) continue;
-      ++matching;
-      idle += DidNotRun(result) ? 1 : 0;
+      const std::string environment = EnvironmentOf(result.implementation());
+      const bool there = EnvironmentOf(asked).empty() || EnvironmentOf(asked) == environment;
+      if (!there || !IsOrHas(BaseOf(asked), result.implementation())) continue;
+      ran[environment] = ran[environment] || !DidNotRun(result);
     }
-    if (matching > 0 && idle == matching) return true;
+    for (const auto& [environment, one] : ran) {
+      if (!one) return true;
+    }
   }
   return false;
 }

@@ -146,6 +146,12 @@ absl::StatusOr<JobSpec> BuildSpec(const Submission& submission) {
                       fmt::format("'{}' names no implementation; see `kbench-client kernels`",
                                   submission.implementations));
   }
+  for (const std::string& name : SplitList(submission.environments)) spec.add_environments(name);
+  if (!submission.environments.empty() && spec.environments().empty()) {
+    return FieldError("env", "BAD_ENVIRONMENT",
+                      fmt::format("'{}' names no environment; write --env default,torch211",
+                                  submission.environments));
+  }
   spec.set_device(submission.device);
   KB_RETURN_IF_ERROR(FillPolicy(submission, &spec));
   if (submission.priority >= 0) spec.set_priority(submission.priority);

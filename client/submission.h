@@ -17,6 +17,7 @@ struct Submission {
   std::vector<std::string> sizes = {};  // each may be a list or a range
   std::string modes = {};               // comma-separated; empty: cold
   std::string implementations = {};     // comma-separated; empty: the default choice
+  std::string environments = {};        // comma-separated, of Python; empty: "default"
   std::string device = {};
   std::string flush = {};
   std::string target = {};         // "0.5%"; empty: the default

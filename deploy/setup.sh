@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs what kbench is built from (`build`) and tested with (`test`, which includes `build`) on Debian 12 or Ubuntu 24.04. Runs
-# as root or as a user with sudo, can be run again, and asks the network for nothing when nothing is missing.
+# Installs what kbench is built from (`build`), what its Python runner runs (`torch`: 5 GB in .venv-torch) and what it is tested with (`test`, which
+# includes both) on Debian 12 or Ubuntu 24.04. Runs as root or as a user with sudo, can be run again, and asks the network for nothing when nothing
+# is missing.
 set -euo pipefail
 
 mode=${1:-build}
-[[ $mode == build || $mode == test ]] || {
-  echo "setup.sh: unknown argument '$mode'; use: deploy/setup.sh [build|test]" >&2
+[[ $mode == build || $mode == torch || $mode == test ]] || {
+  echo "setup.sh: unknown argument '$mode'; use: deploy/setup.sh [build|torch|test]" >&2
   exit 2
 }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -64,12 +65,12 @@ install_packages() {
   }
 }
 
-# .venv holds what comes as wheels. A stamp is the hash of what was asked for, so that a second run installs nothing.
+# install_wheels LIST VENV: a stamp is the hash of what was asked for, so that a second run installs nothing.
 install_wheels() {
-  local venv=$root/.venv list=$root/deploy/requirements-$1.txt stamp=$root/.venv/.kbench-$1 wanted
+  local venv=$root/$2 list=$root/deploy/requirements-$1.txt stamp=$root/$2/.kbench-$1 wanted
   wanted=$({ /usr/bin/python3 --version && cat "$list"; } | sha256sum | cut -d' ' -f1)
   [[ -x $venv/bin/python && -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
-  echo "installing $(basename "$list") into .venv"
+  echo "installing $(basename "$list") into $2"
   "$venv/bin/python" -c 'import pip' 2>/dev/null || /usr/bin/python3 -m venv "$venv"
   # Every wheel is named with its version, so nothing is resolved: --no-deps.
   "$venv/bin/python" -m pip install --quiet --no-input --disable-pip-version-check --retries 5 --no-deps -r "$list" </dev/null
@@ -87,12 +88,20 @@ fetch_prometheus() {
     dpkg -x prometheus_*.deb . && rm -f prometheus_*.deb)
 }
 
-if [[ $mode == build ]]; then
-  install_packages "${build_packages[@]}"
-  install_wheels build
-else
-  install_packages "${build_packages[@]}" "${test_packages[@]}"
-  install_wheels build
-  install_wheels test
-  fetch_prometheus
-fi
+case $mode in
+  build)
+    install_packages "${build_packages[@]}"
+    install_wheels build .venv
+    ;;
+  torch)
+    install_packages python3 python3-venv
+    install_wheels torch .venv-torch
+    ;;
+  test)
+    install_packages "${build_packages[@]}" "${test_packages[@]}"
+    install_wheels build .venv
+    install_wheels test .venv
+    install_wheels torch .venv-torch
+    fetch_prometheus
+    ;;
+esac

@@ -12,6 +12,7 @@
 #include "client/errors.h"
 #include "client/exit_code.h"
 #include "client/fail_on.h"
+#include "client/implementation_name.h"
 #include "client/output/cells.h"
 #include "client/output/comparison.h"
 #include "client/output/units.h"
@@ -113,7 +114,8 @@ const Result* RowOf(const CaseStatus& status, const std::string& asked) {
   int members = 0;
   for (const Result& result : status.results()) {
     if (result.implementation() == asked) return &result;
-    if (result.implementation().rfind(asked + "/", 0) != 0) continue;
+    const bool there = EnvironmentOf(result.implementation()) == EnvironmentOf(asked);
+    if (!there || !IsOrHas(BaseOf(asked), result.implementation())) continue;
     member = &result;
     ++members;
   }
@@ -146,6 +148,8 @@ class Compare final : public Command {
       judge_ = *parsed;
     }
     if (what_.size() == 3) {
+      options_.what.implementations = fmt::format("{}", fmt::join(Asked(), ","));
+      options_.what.environments.clear();
       options_.what.kernels = what_[0];
       options_.what.dtypes = what_[1];
       options_.what.sizes = {what_[2]};
@@ -166,8 +170,14 @@ class Compare final : public Command {
                          FormatCount(static_cast<long>(what_.size()), "word", "words"));
     }
     if (what_.size() == 2) return WrongUseOfResults();
-    const std::vector<std::string> words = SplitList(options_.what.implementations);
+    const std::vector<std::string> words = Asked();
     const std::size_t named = words.size();
+    if (!options_.what.environments.empty()) {
+      const std::vector<std::string> given = SplitList(options_.what.implementations);
+      if (given.size() != 1 || given[0].find('@') != std::string::npos) {
+        return "--env goes with one implementation, --impl X; else name them: --impl X,Y@ENV";
+      }
+    }
     if (with_history_ && named != 1) {
       return fmt::format("--with-history takes one implementation, --impl X, not {}", named);
     }
@@ -179,6 +189,18 @@ class Compare final : public Command {
       return fmt::format("--impl: {} is the same implementation twice", words[0]);
     }
     return "";
+  }
+
+  // The implementations to compare: with --env the one of --impl in each environment.
+  std::vector<std::string> Asked() const {
+    std::vector<std::string> words = SplitList(options_.what.implementations);
+    const std::vector<std::string> environments = SplitList(options_.what.environments);
+    if (environments.empty() || words.size() != 1) return words;
+    std::vector<std::string> asked;
+    for (const std::string& environment : environments) {
+      asked.push_back(environment == "default" ? words[0] : words[0] + "@" + environment);
+    }
+    return asked;
   }
 
   std::string WrongUseOfResults() const {

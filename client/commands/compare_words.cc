@@ -27,13 +27,17 @@ bool Runs(const ImplementationInfo& one, const CaseSpec& spec) {
 }
 
 // The implementations a word stands for on the device, as the coordinator expands it: a name before
-// a family.
+// a family, and of Python ones those of the environment behind the "@", else of "default".
 Names MeantOn(const Device& device, const CaseSpec& spec, const std::string& word) {
+  const std::size_t at = word.find('@');
+  const std::string family = word.substr(0, at);
+  const std::string environment = at == std::string::npos ? "default" : word.substr(at + 1);
   Names names;
   for (const ImplementationInfo& one : device.implementations()) {
     if (one.name() == word) return {word};
     if (!Runs(one, spec)) continue;
-    if (word == "all" || one.family() == word) names.insert(one.name());
+    if (!one.environment().empty() && one.environment() != environment) continue;
+    if (word == "all" || one.family() == family) names.insert(one.name());
   }
   return names;
 }

@@ -11,6 +11,7 @@
 #include "client/exit_code.h"
 #include "client/output/text_table.h"
 #include "client/output/units.h"
+#include "client/output/words.h"
 #include "proto/support/ids.h"
 #include "proto/support/json.h"
 
@@ -81,7 +82,8 @@ class Devices final : public Command {
   std::string help() const override { return "List devices and their state"; }
   void Declare(Arguments& arguments) override {
     DeclareFormat(arguments, &format_, {"table", "json"});
-    arguments.Flag("-v,--verbose", &verbose_, "Also what the calibration of each device found");
+    arguments.Flag("-v,--verbose", &verbose_,
+                   "Also what the calibration found, and what is absent");
   }
 
   int Run(Context& context) override {
@@ -97,6 +99,10 @@ class Devices final : public Command {
   }
 
  private:
+  static void Indented(Io& io, const std::string& line) {
+    io.out << "  " << Wrap(Plain(line), kTableWidth - 2, 4) << "\n";
+  }
+
   void Print(Io& io, const ListDevicesResponse& reply) const {
     if (format_ == "json") {
       for (const Device& device : reply.devices()) {
@@ -124,9 +130,8 @@ class Devices final : public Command {
     for (const Device& device : reply.devices()) {
       const auto lines = CalibrationLines(device);
       io.out << device.name() << (lines.empty() ? ": not calibrated yet\n" : ":\n");
-      for (const std::string& line : lines) {
-        io.out << "  " << Wrap(Plain(line), kTableWidth - 2, 4) << "\n";
-      }
+      for (const std::string& line : lines) Indented(io, line);
+      for (const auto& absent : device.absent()) Indented(io, AbsentText(absent));
     }
   }
 

@@ -8,6 +8,7 @@
 #include "client/errors.h"
 #include "client/exit_code.h"
 #include "client/output/text_table.h"
+#include "client/output/words.h"
 #include "proto/support/json.h"
 
 namespace kbench::client {
@@ -73,12 +74,28 @@ class Kernels final : public Command {
       }
       found = true;
     }
-    if (found || only_.empty()) return kExitOk;
+    if (found || only_.empty()) {
+      PrintAbsent(context.io, *reply, found);
+      return kExitOk;
+    }
     return ReportUsage(context.io, fmt::format("kernel: there is no kernel {}; take one of {}",
                                                only_, fmt::join(names, ", ")));
   }
 
  private:
+  void PrintAbsent(Io& io, const ListKernelsResponse& reply, bool apart) const {
+    if (reply.absent().empty()) return;
+    if (apart && format_ != "json") io.out << "\n";
+    for (const kbench::v1::AbsentOnDevice& absent : reply.absent()) {
+      if (format_ == "json") {
+        io.out << "{\"absent\":" << ToJsonLine(absent) << "}\n";
+      } else {
+        const std::string line = absent.device() + ": " + AbsentText(absent.framework());
+        io.out << Wrap(Plain(line), kTableWidth, 4) << "\n";
+      }
+    }
+  }
+
   std::string only_;
   std::string format_ = "table";
 };

@@ -7,6 +7,8 @@ namespace kbench::client {
 void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Option("--impl", &what.implementations, "A,B",
                    "Names, families or all (default: the best of each family)");
+  arguments.Option("--env", &what.environments, "A,B",
+                   "Environments of torch and Triton (default: default)");
   arguments.Option("--device", &what.device, "NAME",
                    "cpu, gpu0, gpu or a UUID (default: a GPU if any)");
   arguments.Option("--mode", &what.modes, "MODE", "cold (default), hot, graph, steady");
@@ -44,6 +46,7 @@ void DeclareFailOn(Arguments& arguments, std::string* fail_on) {
 
 std::string MeasureOptions::FirstGiven() const {
   const std::pair<const char*, bool> given[] = {{"--impl", !what.implementations.empty()},
+                                                {"--env", !what.environments.empty()},
                                                 {"--device", !what.device.empty()},
                                                 {"--mode", !what.modes.empty()},
                                                 {"--flush", !what.flush.empty()},

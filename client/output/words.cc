@@ -164,6 +164,13 @@ std::string OutcomeSentence(const Result& result) {
   return text;
 }
 
+std::string AbsentText(const kbench::v1::AbsentFramework& absent) {
+  const std::string name = fmt::format("{} ({})", absent.framework(), absent.environment());
+  if (absent.starting()) return name + ": " + absent.message();
+  return fmt::format("{} is absent: {}{}", name, absent.message(),
+                     absent.install().empty() ? "" : "; install it with: " + absent.install());
+}
+
 std::string OutcomeAdvice(const Result& result) {
   const ReasonWords* words = FindOutcomeReason(result.reason());
   return words == nullptr ? "" : words->advice;

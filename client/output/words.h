@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kbench/v1/device.pb.h"
 #include "kbench/v1/job.pb.h"
 #include "kbench/v1/result.pb.h"
 
@@ -14,6 +15,9 @@ std::string VerdictWord(kbench::v1::Verdict verdict);  // "SUSPECT", "-" where t
 std::string StateWord(kbench::v1::JobState state);     // "QUEUED"
 // Any case, with or without JOB_STATE_; UNSPECIFIED when it is no state.
 kbench::v1::JobState ParseState(const std::string& word);
+
+// "torch (torch211) is absent: no module named torch; install it with: ..."
+std::string AbsentText(const kbench::v1::AbsentFramework& absent);
 
 // Why a row has no number, in one sentence: "one launch would take about 43 s, too long ..."
 std::string OutcomeSentence(const kbench::v1::Result& result);

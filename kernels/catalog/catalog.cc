@@ -105,6 +105,11 @@ std::int64_t FootprintBytes(const Problem& problem) {
   return bytes;
 }
 
+double Work(const Problem& problem) {
+  const KernelEntry* entry = FindKernel(problem.kernel);
+  return std::max(entry->flops(problem), entry->compulsory_bytes(problem));
+}
+
 const char* ModeName(Mode mode) {
   for (const auto& [name, value] : kModes) {
     if (mode == value) return name;

@@ -57,6 +57,9 @@ Expected<Problem, CatalogError> MakeProblem(const std::string& kernel, const std
 // Bytes of all operands together.
 std::int64_t FootprintBytes(const Problem& problem);
 
+// Flop of a launch or, where the model counts more of them, compulsory bytes.
+double Work(const Problem& problem);
+
 const char* ModeName(Mode mode);
 
 }  // namespace kbench

@@ -257,6 +257,14 @@ kbench::v1::ListKernelsResponse Coordinator::Kernels() {
       }
     }
   }
+  for (const kbench::v1::Device& device : devices) {
+    if (device.state() == "OFFLINE") continue;
+    for (const kbench::v1::AbsentFramework& one : device.absent()) {
+      kbench::v1::AbsentOnDevice& absent = *response.add_absent();
+      absent.set_device(device.name());
+      *absent.mutable_framework() = one;
+    }
+  }
   return response;
 }
 

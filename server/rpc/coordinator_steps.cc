@@ -73,8 +73,9 @@ bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
   if (job == active_.end() || device == nullptr) return false;
   const kbench::v1::JobSpec& spec = *job->second.spec;
   const kbench::v1::CaseSpec& item = spec.cases(assign.ref.index);
-  Selection selection = SelectImplementations(
-      {spec.implementations().begin(), spec.implementations().end()}, *device, item);
+  Selection selection =
+      SelectImplementations({spec.implementations().begin(), spec.implementations().end()}, *device,
+                            item, {spec.environments().begin(), spec.environments().end()});
   if (selection.implementations.empty()) return false;
   const auto link = LinkOf(assign.worker_id);
   if (link == nullptr) return true;  // it has just left: the lease is lost when it comes back

@@ -29,6 +29,10 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
     device.set_state(state.empty() ? "READY" : state);
     device.set_state_message(heartbeat.device_message());
     *device.mutable_telemetry() = heartbeat.telemetry();
+    if (heartbeat.has_offer()) {
+      *device.mutable_implementations() = heartbeat.offer().implementations();
+      *device.mutable_absent() = heartbeat.offer().absent();
+    }
     if (heartbeat.has_calibration()) *device.mutable_calibration() = heartbeat.calibration();
     *device.mutable_last_heartbeat_time() = ToTimestamp(now_micros);
   }

@@ -1,15 +1,20 @@
 #include "server/rpc/selection.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "fmt/format.h"
 #include "kernels/catalog/catalog.h"
 
 namespace kbench::server {
 namespace {
 
+using kbench::v1::AbsentFramework;
 using kbench::v1::CaseSpec;
 using kbench::v1::Device;
 using kbench::v1::ImplementationInfo;
+
+constexpr char kDefaultEnvironment[] = "default";
 
 bool HasDType(const ImplementationInfo& implementation, const std::string& dtype) {
   return std::find(implementation.dtypes().begin(), implementation.dtypes().end(), dtype) !=
@@ -18,7 +23,7 @@ bool HasDType(const ImplementationInfo& implementation, const std::string& dtype
 
 std::string FamilyOf(const ImplementationInfo& implementation) {
   if (!implementation.family().empty()) return implementation.family();
-  return implementation.name().substr(0, implementation.name().find('/'));
+  return implementation.name().substr(0, implementation.name().find_first_of("/@"));
 }
 
 // The device's implementations that run the case, in its order; hidden ones are no one's choice.
@@ -37,25 +42,72 @@ void AddOnce(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-// The exact names that one word asks for; itself when nothing able answers to it.
-std::vector<std::string> Expand(const std::string& word, const Device& device,
-                                const CaseSpec& spec) {
+// Empty: not Python.
+const std::string& EnvironmentOf(const ImplementationInfo& implementation) {
+  return implementation.environment();
+}
+
+std::string BaseOf(const std::string& name) { return name.substr(0, name.find('@')); }
+
+std::string NameIn(const std::string& base, const std::string& environment) {
+  return environment == kDefaultEnvironment ? base : base + "@" + environment;
+}
+
+// Whether a word without "@" means something different in each environment.
+bool IsPython(const Device& device, const std::string& word) {
+  const std::string family = word.substr(0, word.find('/'));
+  const auto& all = device.implementations();
+  const auto& absent = device.absent();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& known) {
+                       return !EnvironmentOf(known).empty() &&
+                              (BaseOf(known.name()) == word || FamilyOf(known) == family);
+                     }) ||
+         std::any_of(absent.begin(), absent.end(),
+                     [&](const auto& one) { return one.framework() == family; });
+}
+
+// The exact names that a name or family stands for among the implementations that are not Python
+// and those of the environment; its name there when nothing answers to it.
+std::vector<std::string> ExpandIn(const std::string& base, const std::string& environment,
+                                  const Device& device, const CaseSpec& spec) {
+  const std::string name = NameIn(base, environment);
   const auto& all = device.implementations();
   const bool exact =
-      std::any_of(all.begin(), all.end(), [&](const auto& known) { return known.name() == word; });
-  if (exact) return {word};
+      std::any_of(all.begin(), all.end(), [&](const auto& known) { return known.name() == name; });
+  if (exact) return {name};
+  const auto member = [&](const ImplementationInfo& known) {
+    const std::string& where = EnvironmentOf(known);
+    return FamilyOf(known) == base && (where.empty() || where == environment);
+  };
   std::vector<std::string> names;
   for (const ImplementationInfo* implementation : Able(device, spec)) {
-    if (FamilyOf(*implementation) == word) AddOnce(names, implementation->name());
+    if (member(*implementation)) AddOnce(names, implementation->name());
   }
   if (!names.empty()) return names;
   for (const ImplementationInfo& implementation : all) {
     if (implementation.hidden()) continue;
-    if (FamilyOf(implementation) == word && implementation.kernel() == spec.kernel()) {
+    if (member(implementation) && implementation.kernel() == spec.kernel()) {
       AddOnce(names, implementation.name());
     }
   }
-  if (names.empty()) names.push_back(word);
+  if (names.empty()) names.push_back(name);
+  return names;
+}
+
+// The exact names that one word asks for; itself when nothing able answers to it.
+std::vector<std::string> Expand(const std::string& word,
+                                const std::vector<std::string>& environments, const Device& device,
+                                const CaseSpec& spec) {
+  const std::size_t at = word.find('@');
+  if (at != std::string::npos) {
+    return ExpandIn(word.substr(0, at), word.substr(at + 1), device, spec);
+  }
+  if (!IsPython(device, word)) return ExpandIn(word, kDefaultEnvironment, device, spec);
+  std::vector<std::string> names;
+  for (const std::string& environment : environments) {
+    for (const std::string& name : ExpandIn(word, environment, device, spec)) AddOnce(names, name);
+  }
   return names;
 }
 
@@ -70,28 +122,79 @@ void SortInDeviceOrder(const Device& device, std::vector<std::string>& names) {
                    [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
 }
 
-// Runs without being asked for: eligible, and nothing of its family stands on a higher rung.
-bool IsDefault(const ImplementationInfo& one, const std::vector<const ImplementationInfo*>& able) {
-  return one.default_choice() && std::none_of(able.begin(), able.end(), [&](const auto* other) {
-           return other->default_choice() && FamilyOf(*other) == FamilyOf(one) &&
-                  other->rung() > one.rung();
-         });
-}
-
-// The default choices of its family on lower rungs, the highest first.
-std::vector<std::string> LowerThan(const ImplementationInfo& one,
-                                   const std::vector<const ImplementationInfo*>& able) {
-  std::vector<const ImplementationInfo*> lower;
-  for (const ImplementationInfo* other : able) {
-    const bool stands_below =
-        other->default_choice() && FamilyOf(*other) == FamilyOf(one) && other->rung() < one.rung();
-    if (stands_below) lower.push_back(other);
+// What may run without being asked for, of the implementations that are not Python and those of
+// the environments.
+class Choice {
+ public:
+  Choice(const Device& device, const std::vector<std::string>& environments,
+         const std::vector<const ImplementationInfo*>& able)
+      : device_(device), environments_(environments) {
+    for (const ImplementationInfo* one : able) {
+      if (Wanted(*one)) able_.push_back(one);
+    }
   }
-  std::stable_sort(lower.begin(), lower.end(),
-                   [](const auto* a, const auto* b) { return a->rung() > b->rung(); });
-  std::vector<std::string> names;
-  for (const ImplementationInfo* other : lower) names.push_back(other->name());
-  return names;
+
+  const std::vector<const ImplementationInfo*>& able() const { return able_; }
+  bool HasDefault() const {
+    return std::any_of(able_.begin(), able_.end(), [&](const auto* one) { return Eligible(*one); });
+  }
+  // Eligible, and nothing of its family stands on a higher rung.
+  bool IsDefault(const ImplementationInfo& one) const {
+    return Eligible(one) && std::none_of(able_.begin(), able_.end(), [&](const auto* other) {
+             return Eligible(*other) && SameFamily(*other, one) && other->rung() > one.rung();
+           });
+  }
+  // The default choices of its family on lower rungs, the highest first.
+  std::vector<std::string> LowerThan(const ImplementationInfo& one) const {
+    std::vector<const ImplementationInfo*> lower;
+    for (const ImplementationInfo* other : able_) {
+      const bool stands_below =
+          Eligible(*other) && SameFamily(*other, one) && other->rung() < one.rung();
+      if (stands_below) lower.push_back(other);
+    }
+    std::stable_sort(lower.begin(), lower.end(),
+                     [](const auto* a, const auto* b) { return a->rung() > b->rung(); });
+    std::vector<std::string> names;
+    for (const ImplementationInfo* other : lower) names.push_back(other->name());
+    return names;
+  }
+
+ private:
+  bool Wanted(const ImplementationInfo& one) const {
+    const std::string& where = EnvironmentOf(one);
+    return where.empty() ||
+           std::find(environments_.begin(), environments_.end(), where) != environments_.end();
+  }
+  static bool SameFamily(const ImplementationInfo& a, const ImplementationInfo& b) {
+    return FamilyOf(a) == FamilyOf(b) && EnvironmentOf(a) == EnvironmentOf(b);
+  }
+  // Runners announce a default choice in "default" alone. An environment that was asked for makes
+  // the same choice; where there is no such implementation in "default", it is one.
+  bool Eligible(const ImplementationInfo& one) const {
+    const std::string& where = EnvironmentOf(one);
+    if (where.empty() || where == kDefaultEnvironment) return one.default_choice();
+    const std::string base = BaseOf(one.name());
+    for (const ImplementationInfo& twin : device_.implementations()) {
+      if (twin.name() == base && twin.kernel() == one.kernel()) return twin.default_choice();
+    }
+    return true;
+  }
+
+  const Device& device_;
+  const std::vector<std::string>& environments_;
+  std::vector<const ImplementationInfo*> able_;
+};
+
+// Environments are asked for to be compared: where no baseline of the kernel runs, the others stand
+// beside what runs in the first of them.
+std::string FirstOfEnvironment(const std::vector<const ImplementationInfo*>& able,
+                               const std::vector<std::string>& chosen,
+                               const std::string& environment) {
+  for (const ImplementationInfo* one : able) {
+    if (EnvironmentOf(*one) != environment) continue;
+    if (std::find(chosen.begin(), chosen.end(), one->name()) != chosen.end()) return one->name();
+  }
+  return "";
 }
 
 std::string ChooseBaseline(const std::vector<const ImplementationInfo*>& able,
@@ -109,29 +212,34 @@ std::string ChooseBaseline(const std::vector<const ImplementationInfo*>& able,
 }  // namespace
 
 Selection SelectImplementations(const std::vector<std::string>& names, const Device& device,
-                                const CaseSpec& spec) {
+                                const CaseSpec& spec, std::vector<std::string> environments) {
+  if (environments.empty()) environments = {kDefaultEnvironment};
   Selection selection;
   const std::vector<const ImplementationInfo*> able = Able(device, spec);
   for (const std::string& word : names) {
     if (word == "all") continue;
-    for (const std::string& name : Expand(word, device, spec)) AddOnce(selection.requested, name);
+    for (const std::string& name : Expand(word, environments, device, spec)) {
+      AddOnce(selection.requested, name);
+    }
   }
   selection.implementations = selection.requested;
+  const Choice choice(device, environments, able);
   const bool all = std::find(names.begin(), names.end(), "all") != names.end();
-  const bool has_default = std::any_of(able.begin(), able.end(),
-                                       [](const auto* known) { return known->default_choice(); });
   if (all || names.empty()) {
-    for (const ImplementationInfo* implementation : able) {
-      if (!all && has_default && !IsDefault(*implementation, able)) continue;
+    for (const ImplementationInfo* implementation : choice.able()) {
+      if (!all && choice.HasDefault() && !choice.IsDefault(*implementation)) continue;
       AddOnce(selection.implementations, implementation->name());
       if (all) continue;  // they run anyway
-      auto lower = LowerThan(*implementation, able);
+      auto lower = choice.LowerThan(*implementation);
       if (!lower.empty()) selection.lower[implementation->name()] = std::move(lower);
     }
   }
   SortInDeviceOrder(device, selection.implementations);
   SortInDeviceOrder(device, selection.requested);
   selection.baseline = ChooseBaseline(able, selection.implementations, spec.kernel());
+  if (selection.baseline.empty() && environments.size() > 1) {
+    selection.baseline = FirstOfEnvironment(able, selection.implementations, environments.front());
+  }
   return selection;
 }
 
@@ -152,11 +260,52 @@ std::vector<std::string> KnownImplementationWords(const std::vector<const Device
   for (const Device* device : devices) {
     for (const ImplementationInfo& implementation : device->implementations()) {
       if (implementation.hidden()) continue;
+      const std::string& where = EnvironmentOf(implementation);
       words.insert(implementation.name());
       words.insert(FamilyOf(implementation));
+      if (where.empty()) continue;
+      words.insert(BaseOf(implementation.name()));
+      words.insert(NameIn(FamilyOf(implementation), where));
     }
   }
   return {words.begin(), words.end()};
+}
+
+std::vector<std::string> KnownEnvironments(const std::vector<const Device*>& devices) {
+  std::set<std::string> names;
+  for (const Device* device : devices) {
+    for (const ImplementationInfo& one : device->implementations()) {
+      if (!EnvironmentOf(one).empty()) names.insert(EnvironmentOf(one));
+    }
+    for (const AbsentFramework& one : device->absent()) {
+      if (one.starting()) names.insert(one.environment());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+bool MayComeSoon(const std::vector<const Device*>& devices, const std::string& word) {
+  const std::string framework = word.substr(0, word.find_first_of("/@"));
+  return std::any_of(devices.begin(), devices.end(), [&](const Device* device) {
+    const auto& absent = device->absent();
+    return std::any_of(absent.begin(), absent.end(), [&](const AbsentFramework& one) {
+      return one.starting() && one.framework() == framework;
+    });
+  });
+}
+
+std::string WhyAbsent(const std::vector<const Device*>& devices, const std::string& framework,
+                      const std::string& environment) {
+  for (const Device* device : devices) {
+    for (const AbsentFramework& one : device->absent()) {
+      if (one.starting() || (!framework.empty() && one.framework() != framework)) continue;
+      if (!environment.empty() && one.environment() != environment) continue;
+      return fmt::format("{} ({}) is absent on {}: {}{}", one.framework(), one.environment(),
+                         device->name(), one.message(),
+                         one.install().empty() ? "" : "; install it with: " + one.install());
+    }
+  }
+  return "";
 }
 
 bool IsHidden(const std::vector<const Device*>& devices, const std::string& name) {

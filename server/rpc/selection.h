@@ -25,8 +25,12 @@ struct Selection {
 // family that exists but lacks the kernel or the dtype stays: the worker answers UNSUPPORTED, no
 // row is dropped in silence. A hidden implementation runs only by its exact name. Empty when the
 // device has nothing for the case and nothing was asked for.
+//
+// Of Python implementations all this means those of each of the `environments` (none: "default");
+// "torch@torch211" means that one, or that family, whatever the environments.
 Selection SelectImplementations(const std::vector<std::string>& names,
-                                const kbench::v1::Device& device, const kbench::v1::CaseSpec& spec);
+                                const kbench::v1::Device& device, const kbench::v1::CaseSpec& spec,
+                                std::vector<std::string> environments = {});
 
 // What a worker must offer to run a case, and what a device's worker offers: the words of
 // scheduler::Case::need and scheduler::WorkerEntry::capabilities.
@@ -36,6 +40,13 @@ std::set<std::string> CapabilitiesOf(const kbench::v1::Device& device);
 // Names and families that devices offer, for "did you mean"; not the hidden ones.
 std::vector<std::string> KnownImplementationWords(
     const std::vector<const kbench::v1::Device*>& devices);
+// Environments in which devices have something, or are about to.
+std::vector<std::string> KnownEnvironments(const std::vector<const kbench::v1::Device*>& devices);
+// Whether the word may name something of a framework whose runner is being started.
+bool MayComeSoon(const std::vector<const kbench::v1::Device*>& devices, const std::string& word);
+// Why the framework is not there in the environment (empty: any); empty where nobody looked for it.
+std::string WhyAbsent(const std::vector<const kbench::v1::Device*>& devices,
+                      const std::string& framework, const std::string& environment);
 // Whether one of the devices has a hidden implementation of this exact name.
 bool IsHidden(const std::vector<const kbench::v1::Device*>& devices, const std::string& name);
 // The dtypes for which one of the devices has an implementation of the kernel, in catalog order.

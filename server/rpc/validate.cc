@@ -65,6 +65,21 @@ absl::Status CheckDevice(const std::string& selector, const ValidateContext& con
        .violations = {{"spec.device", message}}});
 }
 
+// Why a word names nothing: its framework is absent where it would run; else empty.
+std::string WhyNotThere(const std::vector<const Device*>& devices, const std::string& word,
+                        const JobSpec& spec) {
+  std::vector<std::string> environments(spec.environments().begin(), spec.environments().end());
+  const std::size_t at = word.find('@');
+  if (at != std::string::npos) environments = {word.substr(at + 1)};
+  if (environments.empty()) environments = {"default"};
+  for (const std::string& environment : environments) {
+    const std::string why =
+        WhyAbsent(devices, word.substr(0, word.find_first_of("/@")), environment);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
 absl::Status CheckImplementations(const JobSpec& spec, const std::vector<const Device*>& devices) {
   const std::vector<std::string> known = KnownImplementationWords(devices);
   for (int i = 0; i < spec.implementations_size(); ++i) {
@@ -75,12 +90,37 @@ absl::Status CheckImplementations(const JobSpec& spec, const std::vector<const D
     }
     const bool found =
         std::find(known.begin(), known.end(), word) != known.end() || IsHidden(devices, word);
-    if (devices.empty() || word == "all" || found) continue;
+    if (devices.empty() || word == "all" || found || MayComeSoon(devices, word)) continue;
+    const std::string why = WhyNotThere(devices, word, spec);
     const std::string nearest = Join(NearestWords(word, known));
-    return FieldError(
-        field, "UNKNOWN_IMPLEMENTATION",
-        fmt::format("{} no implementation {}; nearest: {}", DevicesHave(devices), word, nearest),
-        nearest);
+    return FieldError(field, why.empty() ? "UNKNOWN_IMPLEMENTATION" : "ABSENT_FRAMEWORK",
+                      fmt::format("{} no implementation {}{}", DevicesHave(devices), word,
+                                  why.empty() ? "; nearest: " + nearest : ": " + why),
+                      why.empty() ? nearest : "");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEnvironments(const JobSpec& spec, const std::vector<const Device*>& devices) {
+  if (devices.empty()) return absl::OkStatus();
+  const std::vector<std::string> known = KnownEnvironments(devices);
+  for (int i = 0; i < spec.environments_size(); ++i) {
+    const std::string& name = spec.environments(i);
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string why = name.empty() ? "" : WhyAbsent(devices, "", name);
+    std::string message;
+    if (!why.empty()) {
+      message = fmt::format("nothing runs in the environment {}: {}", name, why);
+    } else if (known.empty()) {
+      message =
+          fmt::format("{} no Python environment at all, so not '{}'", DevicesHave(devices), name);
+    } else {
+      message = fmt::format("{} no environment '{}'; there {}: {}", DevicesHave(devices), name,
+                            known.size() == 1 ? "is" : "are", Join(known));
+    }
+    return FieldError(fmt::format("spec.environments[{}]", i),
+                      why.empty() ? "UNKNOWN_ENVIRONMENT" : "ABSENT_FRAMEWORK", message,
+                      why.empty() ? Join(NearestWords(name, known)) : "");
   }
   return absl::OkStatus();
 }
@@ -184,6 +224,15 @@ absl::Status CheckSizes(const SubmitJobRequest& request) {
   for (int i = 0; i < spec.implementations_size(); ++i) {
     KB_RETURN_IF_ERROR(CheckLength(fmt::format("spec.implementations[{}]", i),
                                    spec.implementations(i).size(), kMostNameBytes));
+  }
+  if (spec.environments_size() > kMostEnvironments) {
+    return FieldError("spec.environments", "TOO_MANY_ENVIRONMENTS",
+                      fmt::format("{} environments are too many: at most {}",
+                                  spec.environments_size(), kMostEnvironments));
+  }
+  for (int i = 0; i < spec.environments_size(); ++i) {
+    KB_RETURN_IF_ERROR(CheckLength(fmt::format("spec.environments[{}]", i),
+                                   spec.environments(i).size(), kMostNameBytes));
   }
   return absl::OkStatus();
 }
@@ -329,6 +378,7 @@ absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
     }
     KB_RETURN_IF_ERROR(ResolveCase(i, devices, *spec.mutable_cases(i)));
   }
+  KB_RETURN_IF_ERROR(CheckEnvironments(spec, all));
   KB_RETURN_IF_ERROR(CheckImplementations(spec, all));
   KB_RETURN_IF_ERROR(CheckProfile(spec, all));
   return spec;

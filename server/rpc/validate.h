@@ -14,6 +14,7 @@ namespace kbench::server {
 inline constexpr int kMostCases = 1000;
 inline constexpr int kMostLabels = 16;
 inline constexpr int kMostImplementations = 64;
+inline constexpr int kMostEnvironments = 16;
 inline constexpr std::size_t kMostSpecBytes = 1 << 20;
 
 struct ValidateContext {

@@ -43,6 +43,9 @@ class Scheduler {
   // another boot than the last hello's is ignored.
   Effects WorkerHeartbeat(double now, const std::string& worker_id, const std::string& boot_id,
                           bool ready, bool draining, const std::vector<Held>& held);
+  // A connected worker can do something else than it said in its hello; what waits for that is
+  // assigned at its next heartbeat.
+  void WorkerOffers(const std::string& worker_id, std::set<std::string> capabilities);
   // The stream broke. Leases live on until they expire or the worker comes back.
   Effects WorkerGone(double now, const std::string& worker_id, const std::string& boot_id);
   // The first result of the newest attempt is accepted, even when its lease has run out, as long

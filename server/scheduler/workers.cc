@@ -1,5 +1,6 @@
 // The workers' sessions: hello, heartbeat, gone.
 #include <algorithm>
+#include <utility>
 
 #include "server/scheduler/scheduler.h"
 
@@ -116,6 +117,11 @@ Effects Scheduler::WorkerHeartbeat(double now, const std::string& worker_id,
   DropUnnamed(now, state.entry, false, held, effects);
   Dispatch(now, effects);
   return effects;
+}
+
+void Scheduler::WorkerOffers(const std::string& worker_id, std::set<std::string> capabilities) {
+  const auto found = workers_.find(worker_id);
+  if (found != workers_.end()) found->second.entry.capabilities = std::move(capabilities);
 }
 
 Effects Scheduler::WorkerGone(double now, const std::string& worker_id,

@@ -294,6 +294,47 @@ TEST_F(CommandsTest, KernelsDevicesVersion) {
   EXPECT_THAT(Run({"version"}).out, HasSubstr("kbench-server 9.8.7 on unix:/fake.sock"));
 }
 
+TEST_F(CommandsTest, AbsentFrameworksAreALineEach) {
+  fake_.devices.kernels = Parse<kbench::v1::ListKernelsResponse>(
+      R"(kernels { name: "sum" }
+         absent { device: "gpu0" framework { framework: "torch" environment: "old"
+           message: "torch 2.1 is too old; 2.4 or newer" install: "/x/python -m pip install torch" } }
+         absent { device: "cpu" framework { framework: "torch" environment: "default"
+           message: "its runner is being started" starting: true } })");
+  EXPECT_THAT(
+      Run({"kernels"}).out,
+      HasSubstr("\n\ngpu0: torch (old) is absent: torch 2.1 is too old; 2.4 or newer; install "
+                "it with:\n    /x/python -m pip install torch\n"
+                "cpu: torch (default): its runner is being started\n"));
+  EXPECT_THAT(Run({"kernels", "-o", "json"}).out,
+              AllOf(HasSubstr("{\"absent\":{\"device\":\"gpu0\""), HasSubstr("\"starting\":true")));
+  fake_.devices.devices = Parse<kbench::v1::ListDevicesResponse>(
+      R"(devices { name: "gpu0" state: "READY" absent { framework: "triton" environment: "default"
+           message: "No module named 'triton'" } })");
+  EXPECT_THAT(Run({"devices"}).out, Not(HasSubstr("triton")));
+  EXPECT_THAT(Run({"devices", "-v"}).out,
+              HasSubstr("  triton (default) is absent: No module named 'triton'\n"));
+  EXPECT_THAT(Run({"devices", "-o", "json"}).out, HasSubstr("\"absent\":[{\"framework\""));
+}
+
+TEST_F(CommandsTest, EnvironmentsAreAskedForByName) {
+  PrepareJob();
+  Run({"submit", "matmul", "fp16", "4096", "--impl", "torch", "--env", "default,torch211"});
+  ASSERT_FALSE(fake_.jobs.submitted.empty());
+  const auto& spec = fake_.jobs.submitted.back().spec();
+  ASSERT_EQ(spec.environments_size(), 2);
+  EXPECT_EQ(spec.environments(1), "torch211");
+  EXPECT_EQ(spec.implementations_size(), 1);
+  ExpectUsage({"submit", "matmul", "fp16", "4096", "--env", ","}, "',' names no environment");
+  fake_.jobs.submit_status =
+      MakeError(absl::StatusCode::kInvalidArgument, "device gpu0 has no environment 'x'",
+                {.reason = "UNKNOWN_ENVIRONMENT",
+                 .metadata = {},
+                 .violations = {{"spec.environments[0]", "device gpu0 has no environment 'x'"}}});
+  ExpectUsage({"submit", "matmul", "fp16", "4096", "--env", "x"},
+              "env: device gpu0 has no environment 'x'");
+}
+
 TEST_F(CommandsTest, DevicesShowTheirCalibrationWhenAsked) {
   fake_.devices.devices = Parse<kbench::v1::ListDevicesResponse>(
       R"(devices { name: "gpu0" state: "READY" model: "NVIDIA H200" calibration {

@@ -133,6 +133,11 @@ TEST_F(CompareTest, WrongUseIsOneLine) {
       {{"sum", "fp32", "1", "--impl", "x"}, "takes two implementations, --impl X,Y, or one"},
       {{"sum", "fp32", "1"}, "with --with-history, not 0"},
       {{"sum", "fp32", "1", "--impl", "x,y", "--with-history"}, "takes one implementation"},
+      {{"sum", "fp32", "1", "--impl", "x,y", "--env", "a,b"}, "--env goes with one implementation"},
+      {{"sum", "fp32", "1", "--impl", "x@a", "--env", "a,b"}, "--env goes with one implementation"},
+      {{"sum", "fp32", "1", "--impl", "x", "--env", "a"}, "takes two implementations"},
+      {{"sum", "fp32", "1", "--impl", "x", "--env", "a,a"}, "x@a is the same implementation twice"},
+      {{"a-0-0", "b-0-0", "--env", "a"}, "--env goes with KERNEL DTYPE SIZE"},
       {{"a-0-0", "b-0-0", "--fail-on", "slow"}, "'slow' is not WORD:RATIO"},
       {{"a-0-0", "b-0-0", "--margin", "big"}, "margin: 'big' is not a margin"},
       {{"a", "b", "-o", "yaml"}, "yaml"},
@@ -158,6 +163,18 @@ TEST_F(CompareTest, TwoImplementationsAreMeasured) {
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("a  new-0-1  cuda/naive"), HasSubstr("b  new-0-0")));
 }
 
+TEST_F(CompareTest, OneImplementationInTwoEnvironments) {
+  PrepareJob("results {" + Row("new-0-0", "torch/flash") + "} results {" +
+             Row("new-0-1", "torch/flash@torch211") + "}");
+  EXPECT_EQ(Run({"matmul", "fp16", "4096", "--impl", "torch", "--env", "default,torch211"}), 0)
+      << err_.str();
+  const auto& spec = fake_.jobs.submitted[0].spec();
+  EXPECT_THAT(spec.implementations(), ::testing::ElementsAre("torch", "torch@torch211"));
+  EXPECT_EQ(spec.environments_size(), 0) << "the names say it";
+  EXPECT_EQ(fake_.results.compared[0].pairs(0).a(), "results/new-0-0");
+  EXPECT_EQ(fake_.results.compared[0].pairs(0).b(), "results/new-0-1");
+}
+
 TEST_F(CompareTest, AWordForSeveralIsNotCompared) {
   PrepareJob("results {" + Row("new-0-0", "cuda/a") + "} results {" + Row("new-0-1", "cuda/b") +
              "} results {" + Row("new-0-2", "cublas") + "}");
@@ -171,7 +188,13 @@ TEST_F(CompareTest, AWordForSeveralIsRefusedBeforeAnythingRuns) {
     devices { name: "gpu0" kind: "cuda"
       implementations { name: "cublas" family: "cublas" kernel: "matmul" dtypes: "fp16" }
       implementations { name: "cuda/a" family: "cuda" kernel: "matmul" dtypes: "fp16" }
-      implementations { name: "cuda/b" family: "cuda" kernel: "matmul" dtypes: "fp32" } }
+      implementations { name: "cuda/b" family: "cuda" kernel: "matmul" dtypes: "fp32" }
+      implementations { name: "torch/math" family: "torch" kernel: "matmul" dtypes: "fp16"
+                        environment: "default" }
+      implementations { name: "torch/math@old" family: "torch" kernel: "matmul" dtypes: "fp16"
+                        environment: "old" }
+      implementations { name: "torch/flash@old" family: "torch" kernel: "matmul" dtypes: "fp16"
+                        environment: "old" } }
     devices { name: "cpu" kind: "cpu"
       implementations { name: "cpu/naive" family: "cpu" kernel: "matmul" dtypes: "fp16" }
       implementations { name: "cpu/onednn" family: "cpu" kernel: "matmul" dtypes: "fp16" } })");
@@ -182,8 +205,10 @@ TEST_F(CompareTest, AWordForSeveralIsRefusedBeforeAnythingRuns) {
   };
   refused("cpu,cpu/onednn",
           "cpu stands for 2 implementations of matmul fp16; name one of cpu/naive, cpu/onednn");
-  refused("all,cublas", "all stands for 4 implementations");
+  refused("all,cublas", "all stands for 5 implementations");
   refused("cuda,cuda/a", "cuda and cuda/a are the same implementation twice: cuda/a");
+  refused("torch@old,cublas", "torch@old stands for 2 implementations");
+  refused("torch,torch/math", "torch and torch/math are the same implementation twice");
   EXPECT_EQ(Run({"matmul", "fp16", "4096", "--impl", "cuda,cublas"}), 0) << "one of fp16";
   EXPECT_EQ(fake_.jobs.submitted.size(), 1u);
 }

@@ -82,6 +82,25 @@ const JobRow kJobs[] = {
           results { implementation: "cpu/naive" outcome: OUTCOME_SKIPPED }
           results { implementation: "cpu/onednn" outcome: OUTCOME_UNSUPPORTED } })",
      1},
+    {"one environment of two ran", R"(state: JOB_STATE_SUCCEEDED
+        spec { implementations: "torch" environments: "default" environments: "old" }
+        cases { state: JOB_STATE_SUCCEEDED
+          results { implementation: "torch" outcome: OUTCOME_OK verdict: VERDICT_VALID }
+          results { implementation: "torch@old" outcome: OUTCOME_UNSUPPORTED } })",
+     1},
+    {"a family ran in each environment", R"(state: JOB_STATE_SUCCEEDED
+        spec { implementations: "torch" environments: "default" environments: "old" }
+        cases { state: JOB_STATE_SUCCEEDED
+          results { implementation: "torch/a" outcome: OUTCOME_OK verdict: VERDICT_VALID }
+          results { implementation: "torch/b" outcome: OUTCOME_SKIPPED }
+          results { implementation: "torch/a@old" outcome: OUTCOME_OK verdict: VERDICT_VALID } })",
+     0},
+    {"asked for in one environment by name",
+     R"(state: JOB_STATE_SUCCEEDED spec { implementations: "torch@old" }
+        cases { state: JOB_STATE_SUCCEEDED
+          results { implementation: "torch" outcome: OUTCOME_UNSUPPORTED }
+          results { implementation: "torch/a@old" outcome: OUTCOME_OK verdict: VERDICT_VALID } })",
+     0},
     {"cpu is not the family of cpux/y",
      R"(state: JOB_STATE_SUCCEEDED spec { implementations: "cpu" }
         cases { state: JOB_STATE_SUCCEEDED results { implementation: "cpux/y" outcome: OUTCOME_SKIPPED }

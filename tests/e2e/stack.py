@@ -110,9 +110,16 @@ class Stack:
         except (OSError, ValueError):
             return {}
 
-    def start_worker(self, *more, device="cpu", runners=(), env=None, wait=True):
+    def start_worker(self, *more, device="cpu", runners=(), config=None, env=None, wait=True):
+        """With the Python environments of `config`, a text; without it there are none."""
         argv = [BIN / "kbench-worker", "--server", f"unix:{self.socket}", "--device", device,
                 "--data-dir", self.root / "worker"]
+        if config is None:
+            argv += ["--no-python"]
+        else:
+            path = self.root / "worker.toml"
+            path.write_text(config)
+            argv += ["--config", path]
         for runner in runners:
             argv += ["--runner", runner]
         worker = self.daemon(*argv, *more, env=env)
@@ -190,6 +197,13 @@ class Stack:
         finally:
             watcher.kill()
             watcher.communicate()
+
+    def python(self, behaviour):
+        """An interpreter that behaves in this way: see tests/worker/daemon/fake_python.py."""
+        path = self.root / f"python-{behaviour}"
+        if not path.exists():
+            path.symlink_to(ROOT / "tests" / "worker" / "daemon" / "fake_python.py")
+        return path
 
     # --- looking at processes
 

@@ -6,6 +6,7 @@
 #include "spdlog/spdlog.h"
 #include "worker/daemon/calibration.h"
 #include "worker/daemon/canary.h"
+#include "worker/daemon/runner_hello.h"
 #include "worker/stats/comparison.h"
 
 namespace kbench {
@@ -37,8 +38,25 @@ std::string CalibrationKey(const DriverContext& context) {
 
 }  // namespace
 
+v1::Offer OfferOf(const RunnerPool& pool) {
+  v1::Offer offer;
+  for (const auto& info : pool.implementations()) *offer.add_implementations() = info;
+  for (const auto& one : pool.absent()) *offer.add_absent() = one;
+  return offer;
+}
+
 CaseExecutor::CaseExecutor(ExecutorOptions options)
     : options_(std::move(options)), store_(options_.store_path, CalibrationKey(options_.context)) {}
+
+// Nothing runs on the device before: importing a framework keeps a core busy for seconds.
+void CaseExecutor::Gather(const CancelToken& cancel) {
+  RunnerPool& pool = *options_.context.pool;
+  if (!pool.Complete(cancel)) return;
+  for (const v1::AbsentFramework& one : pool.absent()) {
+    spdlog::info("{} is absent: {}", NameOf(one), one.message());
+  }
+  options_.condition->SetOffer(OfferOf(pool));
+}
 
 void CaseExecutor::Begin(const CancelToken& cancel) {
   known_ = store_.Load(options_.context.clock->WallMicros());

@@ -17,6 +17,8 @@ class AttemptRunner {
  public:
   virtual ~AttemptRunner() = default;
   // All are called from the case thread, in turn.
+  // At first: waits for the runners that the worker's start did not wait for.
+  virtual void Gather(const CancelToken& /*cancel*/) {}
   // Before the first attempt: makes the device fit to measure.
   virtual void Begin(const CancelToken& /*cancel*/) {}
   virtual AttemptOutcome Run(const v1::Assign& assign, const CancelToken& cancel,
@@ -32,6 +34,9 @@ class AttemptRunner {
   virtual void Idle(const CancelToken& /*cancel*/) {}
 };
 
+// What the coordinator is told of the pool's runners.
+v1::Offer OfferOf(const RunnerPool& pool);
+
 struct ExecutorOptions {
   DriverContext context;  // its calibration is filled in here
   DeviceCondition* condition = nullptr;
@@ -46,6 +51,7 @@ struct ExecutorOptions {
 class CaseExecutor final : public AttemptRunner {
  public:
   explicit CaseExecutor(ExecutorOptions options);
+  void Gather(const CancelToken& cancel) override;
   void Begin(const CancelToken& cancel) override;
   AttemptOutcome Run(const v1::Assign& assign, const CancelToken& cancel,
                      const CaseDriver::ProgressFn& progress) override;

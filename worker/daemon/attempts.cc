@@ -161,6 +161,8 @@ std::optional<v1::WorkerMessage> Attempts::NextMessage() {
 }
 
 void Attempts::Loop() {
+  runner_->Gather(beginning_);
+  Wake();
   runner_->Begin(beginning_);
   Wake();
   v1::Assign assign;

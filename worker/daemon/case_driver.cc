@@ -8,6 +8,7 @@
 #include "kernels/catalog/catalog.h"
 #include "proto/support/ids.h"
 #include "spdlog/spdlog.h"
+#include "worker/daemon/runner_hello.h"
 
 namespace kbench {
 namespace {
@@ -249,7 +250,12 @@ void CaseDriver::End(Cell& cell, const RunnerError& error) {
   }
   if (cell.runner == nullptr) return;
   cell.runner->Kill();
-  cell.output += cell.runner->TakeOutput();
+  const std::string printed = cell.runner->TakeOutput();
+  cell.output += printed;
+  const bool tells = error.lost && error.outcome != v1::OUTCOME_CANCELLED;
+  if (const std::string line = tells ? LastLine(printed) : ""; !line.empty()) {
+    cell.message += "; it said last: " + line;
+  }
   cell.runner.reset();
   UpdateOwnProcesses();
   if (!Stopped()) CheckDevice(cell);

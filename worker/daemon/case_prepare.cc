@@ -19,6 +19,8 @@ constexpr double kNoWarmUpSeconds = 0.3;
 // The engine gives up holding a GPU's queue after so long (worker/engine/kbench_engine.h) and
 // says that the launch waits for the device: it must have the time to say so.
 constexpr double kEngineGuardSeconds = KB_BLOCKER_SECONDS;
+// A runner may take so long to start however little is left of the case's time.
+constexpr double kLeastStartSeconds = 1;
 // Host memory left to everybody else.
 constexpr double kHostMemoryShare = 0.85;
 
@@ -73,8 +75,10 @@ void CaseDriver::PrepareGroup() {
 
 bool CaseDriver::Known(Cell& cell) {
   if (context_.pool->HelloOf(assign_.case_().kernel(), cell.name) != nullptr) return true;
-  End(cell, v1::OUTCOME_UNSUPPORTED, "UNKNOWN_IMPLEMENTATION",
-      "no runner of this worker has " + cell.name + " for " + assign_.case_().kernel());
+  const std::string why = context_.pool->WhyAbsent(cell.name);
+  End(cell, v1::OUTCOME_UNSUPPORTED, why.empty() ? "UNKNOWN_IMPLEMENTATION" : "ABSENT_FRAMEWORK",
+      "no runner of this worker has " + cell.name + " for " + assign_.case_().kernel() +
+          (why.empty() ? "" : ": " + why));
   return false;
 }
 
@@ -111,15 +115,19 @@ void CaseDriver::PrepareTogether(const std::vector<Cell*>& order) {
   const double seconds = experiment::FairShare(Usable(), 2);
   std::vector<absl::Status> taken(cells.size());
   std::vector<std::optional<Expected<v1::RunnerReply, RunnerError>>> replies(cells.size());
+  const double end = SystemClock().SteadySeconds() + seconds;
   const auto prepare = [&](std::size_t i) {
     Cell& cell = *cells[i];
     if (cell.runner == nullptr) {
-      auto runner = context_.pool->Take(assign_.case_().kernel(), cell.name);
+      auto runner = context_.pool->Take(assign_.case_().kernel(), cell.name,
+                                        RunnerPool::Which::kAny, {seconds, cancel_});
       taken[i] = runner.status();
       if (!runner.ok()) return;
       cell.runner = *std::move(runner);
     }
-    replies[i] = cell.runner->Call(PrepareRequest(cell, limit), seconds, "prepare", cancel_);
+    // A runner that had to be started first has used up some of it.
+    const double left = std::max(kLeastStartSeconds, end - SystemClock().SteadySeconds());
+    replies[i] = cell.runner->Call(PrepareRequest(cell, limit), left, "prepare", cancel_);
   };
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < cells.size(); ++i) threads.emplace_back(prepare, i);
@@ -137,7 +145,8 @@ void CaseDriver::PrepareTogether(const std::vector<Cell*>& order) {
 bool CaseDriver::PrepareCell(Cell& cell, int left) {
   if (!Known(cell)) return false;
   if (cell.runner == nullptr) {
-    auto runner = context_.pool->Take(assign_.case_().kernel(), cell.name);
+    auto runner = context_.pool->Take(assign_.case_().kernel(), cell.name, RunnerPool::Which::kAny,
+                                      {std::max(kLeastStartSeconds, Usable()), cancel_});
     if (!runner.ok()) {
       End(cell, v1::OUTCOME_INFRA, "NO_RUNNER", std::string(runner.status().message()));
       return false;

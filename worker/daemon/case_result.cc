@@ -120,6 +120,10 @@ v1::Environment CaseDriver::MakeEnvironment(const Cell& cell) const {
     environment.set_engine_version(hello->engine_version());
     *environment.mutable_libraries() = hello->libraries();
   }
+  const RunnerSpec* spec = context_.pool->SpecOf(assign_.case_().kernel(), cell.name);
+  if (spec != nullptr && spec->python()) {
+    (*environment.mutable_settings())["environment"] = spec->environment;
+  }
   return environment;
 }
 
@@ -187,7 +191,7 @@ void CaseDriver::FillMeasured(const Cell& cell, v1::Result* result) const {
   }
   result->set_end_to_end_seconds(cell.end_to_end_seconds);
   result->set_device_cycles(DeviceCycles(cell.record, time.median()));
-  const Work work = WithRoofs(work_, assign_.case_(), calibration);
+  const experiment::Work work = WithRoofs(work_, assign_.case_(), calibration);
   *result->mutable_throughput() = Rates(work, time.median());
   // Calibrated as one launch between events, which launches of a graph or back to back are not.
   const bool alone = assign_.case_().mode() == "cold" || assign_.case_().mode() == "hot";

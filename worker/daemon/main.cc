@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "proto/support/channel.h"
 #include "proto/support/error.h"
@@ -15,6 +17,7 @@
 #include "proto/support/paths.h"
 #include "proto/support/signals.h"
 #include "spdlog/spdlog.h"
+#include "worker/daemon/python_runners.h"
 #include "worker/daemon/session.h"
 #include "worker/daemon/worker_options.h"
 #include "worker/device/device_lock.h"
@@ -43,8 +46,7 @@ std::string FileName(std::string key) {
   return key;
 }
 
-v1::WorkerHello MakeHello(const DeviceFacts& facts, const RunnerPool& pool,
-                          const std::string& name) {
+v1::WorkerHello MakeHello(const DeviceFacts& facts, const std::string& name) {
   v1::WorkerHello hello;
   hello.set_worker_id(Hostname() + "/" + facts.key);
   hello.set_boot_id(RandomUuid());
@@ -54,7 +56,6 @@ v1::WorkerHello MakeHello(const DeviceFacts& facts, const RunnerPool& pool,
   device.set_name(name);
   device.set_hostname(Hostname());
   device.set_worker(hello.worker_id());
-  for (const auto& info : pool.implementations()) *device.add_implementations() = info;
   return hello;
 }
 
@@ -78,7 +79,8 @@ absl::Status ServeUntilSignal(const std::string& address, const v1::WorkerHello&
   return status;
 }
 
-absl::Status Work(const WorkerOptions& options, const std::string& address, OpenedDevice& device) {
+absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironment>& environments,
+                  const std::string& address, OpenedDevice& device) {
   const std::string name = options.name.empty() ? device.facts.default_name : options.name;
   const std::string data = options.data_dir.empty() ? DataDir() : options.data_dir;
   const std::string mine = data + "/spool/" + FileName(device.facts.key);
@@ -91,15 +93,19 @@ absl::Status Work(const WorkerOptions& options, const std::string& address, Open
 
   RunnerPool::Options pool_options;
   pool_options.runners = RunnerSpecs(options, device.facts, ProgramDir(), getpid());
+  PythonRunners python = MakePythonRunners(environments, device.facts, ProgramDir(), getpid());
+  pool_options.runners.insert(pool_options.runners.end(), python.specs.begin(), python.specs.end());
+  pool_options.absent = std::move(python.absent);
   pool_options.device_kind = device.facts.device.kind();
   pool_options.spares = options.spares;
   pool_options.refill_at_once = false;  // the calibration comes first
   KB_ASSIGN_OR_RETURN(const auto pool, RunnerPool::Create(std::move(pool_options)));
 
-  const v1::WorkerHello hello = MakeHello(device.facts, *pool, name);
+  const v1::WorkerHello hello = MakeHello(device.facts, name);
   spdlog::info("device {}: {}, {} implementations of kernels, coordinator {}", name,
                device.facts.device.model(), pool->implementations().size(), address);
   DeviceCondition condition;
+  condition.SetOffer(OfferOf(*pool));
   ExecutorOptions executor_options;
   executor_options.condition = &condition;
   executor_options.store_path = data + "/calibration/" + FileName(device.facts.key) + ".json";
@@ -136,6 +142,8 @@ int Main(int argc, char** argv) {
   const auto address =
       NormalizeAddress(options.server.empty() ? DefaultSocketPath() : options.server);
   if (!address.ok()) return Fail(address.status(), kExitUsage);
+  const auto environments = PythonEnvironments(options);
+  if (!environments.ok()) return Fail(environments.status(), kExitUsage);
   auto device = OpenDevice(options.device);
   if (!device.ok()) {
     const bool usage = device.status().code() == absl::StatusCode::kInvalidArgument;
@@ -146,7 +154,7 @@ int Main(int argc, char** argv) {
     const bool held = lock.status().code() == absl::StatusCode::kResourceExhausted;
     return Fail(lock.status(), held ? kExitDeviceHeld : kExitInfra);
   }
-  const absl::Status status = Work(options, *address, *device);
+  const absl::Status status = Work(options, *environments, *address, *device);
   return status.ok() ? kExitOk : Fail(status, kExitInfra);
 }
 

@@ -22,6 +22,12 @@ struct RunnerSpec {
   std::string program;
   std::vector<std::string> args;
   std::map<std::string, std::string> env;
+  // Of a Python runner, which may fail to start without failing the worker; else empty.
+  std::string framework = {};
+  std::string environment = {};
+  double hello_seconds = 0;  // how long its hello may take; 0: the pool's default
+
+  bool python() const { return !framework.empty(); }
 };
 
 // Why a request got no good answer.

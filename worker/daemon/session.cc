@@ -148,7 +148,9 @@ void Session::WriteLoop(Stream* stream) {
       was_busy_ = busy;
       interval = heartbeat_seconds_;
     }
-    changed = changed || condition_->Get().version != told_version_;
+    const DeviceCondition::Snapshot condition = condition_->Get();
+    changed =
+        changed || condition.version != told_version_ || condition.offer_version != told_offer_;
     // Also when the worker has become free, or is calibrated: the next case need not wait for the
     // next heartbeat.
     if (!changed && Now() < next_heartbeat) continue;
@@ -173,6 +175,11 @@ v1::WorkerMessage Session::MakeHello() {
   device.set_state_message(condition.message);
   if (condition.version > 0) *device.mutable_calibration() = condition.calibration;
   told_version_ = condition.version;
+  if (condition.offer_version > 0) {
+    *device.mutable_implementations() = condition.offer.implementations();
+    *device.mutable_absent() = condition.offer.absent();
+  }
+  told_offer_ = condition.offer_version;
   return message;
 }
 
@@ -191,6 +198,10 @@ v1::WorkerMessage Session::MakeHeartbeat() {
   if (condition.version != told_version_) {
     *heartbeat.mutable_calibration() = condition.calibration;
     told_version_ = condition.version;
+  }
+  if (condition.offer_version != told_offer_) {
+    *heartbeat.mutable_offer() = condition.offer;
+    told_offer_ = condition.offer_version;
   }
   MutexLock lock(mutex_);
   heartbeat.set_draining(stopping_);

@@ -64,6 +64,7 @@ class Session {
   const DeviceCondition* const condition_;
   // Of the calibration that this stream has heard of. Used by Run()'s thread only.
   std::int64_t told_version_ = 0;
+  std::int64_t told_offer_ = 0;  // the same of what the runners can do
   Mutex mutex_;
   CondVar wake_;
   bool signalled_ ABSL_GUARDED_BY(mutex_) = false;  // something new to send

@@ -1,6 +1,8 @@
 #include "worker/daemon/worker_options.h"
 
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "CLI/CLI.hpp"
 #include "proto/support/cpu_list.h"
@@ -46,7 +48,14 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
   app.add_option("--runner", options->runners,
                  "A runner program to drive instead of those beside this program; repeatable")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--spares", options->spares, "Warm spare runners of each program")
+  app.add_option("--config", options->config,
+                 "Which Python interpreters to use (default: " + DefaultWorkerConfigPath() +
+                     " where it exists, else the python3 on PATH)");
+  app.add_flag_callback(
+      "--no-python", [options] { options->python = false; },
+      "Start no Python runners: no torch, no Triton");
+  app.add_option("--spares", options->spares,
+                 "Warm spare runners of each program; of each Python one at most one")
       ->check(CLI::Range(0, 16))
       ->capture_default_str();
   app.add_flag_callback(
@@ -74,6 +83,16 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
     return false;
   }
   return true;
+}
+
+absl::StatusOr<std::vector<PythonEnvironment>> PythonEnvironments(const WorkerOptions& options) {
+  if (!options.python) return std::vector<PythonEnvironment>();
+  if (!options.config.empty()) return ReadWorkerConfig(options.config);
+  if (!options.runners.empty()) return std::vector<PythonEnvironment>();
+  std::error_code error;
+  const std::string path = DefaultWorkerConfigPath();
+  if (std::filesystem::exists(path, error)) return ReadWorkerConfig(path);
+  return std::vector<PythonEnvironment>(1);
 }
 
 std::vector<RunnerSpec> RunnerSpecs(const WorkerOptions& options, const DeviceFacts& facts,

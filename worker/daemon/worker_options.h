@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "worker/daemon/runner_process.h"
+#include "worker/daemon/worker_config.h"
 #include "worker/device/device.h"
 
 namespace kbench {
@@ -25,13 +27,20 @@ struct WorkerOptions {
   int spares = 3;
   bool canaries = true;
   bool retune = false;
+  bool python = true;
+  std::string config;  // empty: the default path, where there is a file
   std::string log_level = "info";
 };
 
 // False: `exit_code` is what main() returns (help, version or a usage error, already printed).
 bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit_code);
 
-// The runner programs to drive on the device, with their arguments and environment.
+// The Python environments to offer: those of the configuration, else "default" with the python3 on
+// PATH; none with --no-python, or where --runner replaces all runners and no --config is given.
+absl::StatusOr<std::vector<PythonEnvironment>> PythonEnvironments(const WorkerOptions& options);
+
+// The runner programs to drive on the device, with their arguments and environment; not the Python
+// ones.
 std::vector<RunnerSpec> RunnerSpecs(const WorkerOptions& options, const DeviceFacts& facts,
                                     const std::string& program_dir, int parent_pid);
 

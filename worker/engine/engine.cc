@@ -66,6 +66,21 @@ kb_status RunOnCase(kb_engine* engine, kb_launch launch, const void* out, Body b
   });
 }
 
+// Of calls that need a problem and no engine.
+template <typename Body>
+kb_status OnProblem(const char* kernel, const char* dtype, const char* shape, const void* out,
+                    Body body) {
+  if (kernel == nullptr || dtype == nullptr || shape == nullptr || out == nullptr) {
+    return KB_INVALID_ARGUMENT;
+  }
+  try {
+    const auto problem = kbench::MakeProblem(kernel, dtype, shape, "");
+    return problem ? body(*problem) : KB_INVALID_ARGUMENT;
+  } catch (const std::exception&) {
+    return KB_OUT_OF_MEMORY;  // the catalog throws nothing else
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -165,6 +180,39 @@ int32_t kb_current_set(const kb_engine* engine) {
 
 void* kb_stream(const kb_engine* engine) {
   return engine == nullptr ? nullptr : engine->device->stream();
+}
+
+kb_status kb_describe_operand(const kb_engine* engine, int32_t index, kb_operand_info* info) {
+  if (info == nullptr || index < 0 || index >= kb_operand_count(engine)) {
+    return KB_INVALID_ARGUMENT;
+  }
+  const kbench::OperandSpec& spec = engine->open_case->specs()[static_cast<std::size_t>(index)];
+  if (spec.extents.size() > KB_MOST_EXTENTS) return KB_INVALID_ARGUMENT;
+  *info = {};
+  CopyText(spec.name, info->name, sizeof(info->name));
+  CopyText(kbench::Info(spec.storage).name, info->dtype, sizeof(info->dtype));
+  info->dims = static_cast<int32_t>(spec.extents.size());
+  std::copy(spec.extents.begin(), spec.extents.end(), info->extents);
+  info->is_output = spec.output ? 1 : 0;
+  return KB_OK;
+}
+
+kb_status kb_work(const char* kernel, const char* dtype, const char* shape, double* work) {
+  return OnProblem(kernel, dtype, shape, work, [&](const kbench::Problem& problem) {
+    *work = kbench::Work(problem);
+    return KB_OK;
+  });
+}
+
+kb_status kb_scaled_shape(const char* kernel, const char* dtype, const char* shape,
+                          double most_work, char* out, size_t size) {
+  return OnProblem(kernel, dtype, shape, out, [&](const kbench::Problem& problem) {
+    const std::string scaled =
+        kbench::FindKernel(problem.kernel)->scaled_down(problem, most_work).shape.Canonical();
+    if (scaled.size() >= size) return KB_INVALID_ARGUMENT;
+    CopyText(scaled, out, size);
+    return KB_OK;
+  });
 }
 
 kb_status kb_get_facts(const kb_engine* engine, kb_facts* facts) {

@@ -148,6 +148,28 @@ KB_API int32_t kb_operand_sets(const kb_engine* engine);
 KB_API kb_status kb_operand_of(const kb_engine* engine, int32_t set, int32_t index, void** data);
 KB_API int32_t kb_current_set(const kb_engine* engine);
 KB_API void* kb_stream(const kb_engine* engine);
+
+#define KB_MOST_EXTENTS 4
+
+/* An operand of the open case, row-major and dense. */
+typedef struct {
+  char name[16];  /* "a", "x", "q" */
+  char dtype[16]; /* how its elements lie in memory: never tf32, which is fp32 */
+  int32_t dims;
+  int64_t extents[KB_MOST_EXTENTS];
+  int32_t is_output; /* the last one is */
+} kb_operand_info;
+KB_API kb_status kb_describe_operand(const kb_engine* engine, int32_t index,
+                                     kb_operand_info* info);
+
+/* What one launch of a problem has to do: the larger of its FLOPs and its compulsory bytes. `shape`
+ * canonical. Needs no engine. KB_INVALID_ARGUMENT for a problem that the catalog does not know. */
+KB_API kb_status kb_work(const char* kernel, const char* dtype, const char* shape, double* work);
+/* The canonical shape of the same problem made smaller, to `most_work` at most where there is one so
+ * small: whoever has to know beforehand how long a launch takes tries it on these. KB_INVALID_ARGUMENT
+ * also where `size` bytes do not hold it. */
+KB_API kb_status kb_scaled_shape(const char* kernel, const char* dtype, const char* shape,
+                                 double most_work, char* out, size_t size);
 KB_API kb_status kb_get_facts(const kb_engine* engine, kb_facts* facts);
 
 /* One launch from an idle queue to its end; `seconds` is host time. */

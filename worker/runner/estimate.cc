@@ -44,11 +44,6 @@ std::optional<double> ShortestCall(OpenInstance& opened, v1::RunnerFailure* fail
 
 }  // namespace
 
-double Work(const Problem& problem) {
-  const KernelEntry* entry = FindKernel(problem.kernel);
-  return std::max(entry->flops(problem), entry->compulsory_bytes(problem));
-}
-
 std::optional<double> EstimateLaunch(kb_engine* engine, const Implementation& implementation,
                                      const Problem& problem, const CaseOptions& options,
                                      bool on_cpu, double limit_seconds,

@@ -10,9 +10,6 @@
 
 namespace kbench {
 
-// Flop of a launch or, where the model counts more of them, bytes.
-double Work(const Problem& problem);
-
 // Seconds of one launch. Nothing when the problem is so small that launching it is the better
 // answer: surely below `limit_seconds` on any device, or no bigger than what was tried. A failure
 // on a smaller problem gives nothing too (the real one will say it better), except a fatal one,

@@ -93,6 +93,113 @@ TEST(Selection, TheBestOfAFamilyBringsTheLowerOnesForShapesItDoesNotTake) {
       << "who asks by name gets an answer about that one";
 }
 
+void AddPython(kbench::v1::Device* device, const std::string& base, const std::string& environment,
+               bool default_choice, int rung = 0) {
+  const bool in_default = environment == "default";
+  Add(device, in_default ? base : base + "@" + environment, in_default && default_choice);
+  auto* one = device->mutable_implementations(device->implementations_size() - 1);
+  one->set_family(base.substr(0, base.find('/')));
+  one->set_environment(environment);
+  one->set_rung(rung);
+}
+
+// copy: cub, torch and torch/slow in two environments, triton in one.
+kbench::v1::Device WithPython() {
+  kbench::v1::Device device;
+  Add(&device, "cuda/naive", true);
+  for (const char* environment : {"default", "torch211"}) {
+    AddPython(&device, "torch", environment, true, 1);
+    AddPython(&device, "torch/slow", environment, true);
+    AddPython(&device, "torch/odd", environment, false);
+  }
+  AddPython(&device, "triton", "torch211", true);
+  return device;
+}
+
+Selection Select(const std::vector<std::string>& names,
+                 const std::vector<std::string>& environments,
+                 const kbench::v1::Device& device = WithPython()) {
+  kbench::v1::CaseSpec spec;
+  spec.set_kernel("copy");
+  spec.set_dtype("fp32");
+  return SelectImplementations(names, device, spec, environments);
+}
+
+TEST(Selection, PythonRunsInTheDefaultEnvironment) {
+  EXPECT_THAT(Select({}, {}).implementations, ElementsAre("cuda/naive", "torch"));
+  EXPECT_THAT(Select({"all"}, {}).implementations,
+              ElementsAre("cuda/naive", "torch", "torch/slow", "torch/odd"));
+  EXPECT_THAT(Select({"torch"}, {}).implementations, ElementsAre("torch")) << "an exact name";
+  EXPECT_THAT(Select({"torch/odd@torch211"}, {}).implementations,
+              ElementsAre("torch/odd@torch211"));
+  EXPECT_THAT(Select({"triton"}, {}).implementations, ElementsAre("triton"))
+      << "only in another environment: the worker says that it is absent";
+  EXPECT_THAT(Select({"triton@torch211"}, {}).implementations, ElementsAre("triton@torch211"));
+}
+
+TEST(Selection, EnvironmentsStandSideBySide) {
+  EXPECT_THAT(Select({"torch"}, {"default", "torch211"}).implementations,
+              ElementsAre("torch", "torch@torch211"));
+  EXPECT_THAT(Select({"torch", "cuda"}, {"torch211"}).implementations,
+              ElementsAre("cuda/naive", "torch@torch211"));
+  EXPECT_THAT(Select({}, {"torch211"}).implementations,
+              ElementsAre("cuda/naive", "torch@torch211", "triton@torch211"));
+  const Selection both = Select({}, {"torch211", "default"});
+  EXPECT_THAT(both.implementations,
+              ElementsAre("cuda/naive", "torch", "torch@torch211", "triton@torch211"));
+  EXPECT_THAT(both.lower.at("torch@torch211"), ElementsAre("torch/slow@torch211"));
+  EXPECT_THAT(both.lower.at("torch"), ElementsAre("torch/slow"));
+  EXPECT_EQ(both.baseline, "cuda/naive") << "as without environments";
+  EXPECT_THAT(Select({"all"}, {"torch211"}).implementations,
+              ElementsAre("cuda/naive", "torch@torch211", "torch/slow@torch211",
+                          "torch/odd@torch211", "triton@torch211"));
+  EXPECT_THAT(Select({"nobody", "triton"}, {"default", "torch211"}).implementations,
+              ElementsAre("triton@torch211", "nobody", "triton"))
+      << "no row is dropped in silence";
+  EXPECT_EQ(Select({"torch"}, {"torch211", "default"}).baseline, "torch@torch211")
+      << "the first environment, where no baseline of the kernel runs";
+  EXPECT_EQ(Select({"torch"}, {"torch211"}).baseline, "");
+}
+
+TEST(Selection, AFamilyHasItsMembersInEachEnvironment) {
+  kbench::v1::Device device;
+  for (const char* environment : {"default", "old"}) {
+    AddPython(&device, "torch/flash", environment, false);
+    AddPython(&device, "torch/math", environment, false);
+  }
+  EXPECT_THAT(Select({"torch"}, {}, device).implementations,
+              ElementsAre("torch/flash", "torch/math"));
+  EXPECT_THAT(Select({"torch@old"}, {}, device).implementations,
+              ElementsAre("torch/flash@old", "torch/math@old"));
+  EXPECT_THAT(Select({"torch"}, {"old", "default"}, device).implementations,
+              ElementsAre("torch/flash", "torch/math", "torch/flash@old", "torch/math@old"));
+}
+
+TEST(Selection, EnvironmentsAndWhatIsAbsentAreKnown) {
+  kbench::v1::Device device = WithPython();
+  device.set_name("gpu0");
+  auto* absent = device.add_absent();
+  absent->set_framework("triton");
+  absent->set_environment("default");
+  absent->set_message("too old");
+  absent->set_install("pip install triton");
+  auto* starting = device.add_absent();
+  starting->set_framework("torch");
+  starting->set_environment("late");
+  starting->set_starting(true);
+  EXPECT_THAT(KnownEnvironments({&device}), ElementsAre("default", "late", "torch211"));
+  EXPECT_EQ(WhyAbsent({&device}, "triton", ""),
+            "triton (default) is absent on gpu0: too old; install it with: pip install triton");
+  EXPECT_EQ(WhyAbsent({&device}, "triton", "torch211"), "");
+  EXPECT_EQ(WhyAbsent({&device}, "torch", "late"), "") << "not known yet";
+  EXPECT_TRUE(MayComeSoon({&device}, "torch/flash@late"));
+  EXPECT_FALSE(MayComeSoon({&device}, "triton"));
+  const auto words = KnownImplementationWords({&device});
+  for (const char* word : {"torch", "torch/odd", "torch@torch211", "triton@torch211"}) {
+    EXPECT_THAT(words, ::testing::Contains(word));
+  }
+}
+
 TEST(Selection, HiddenOnesAreNeverSuggested) {
   const kbench::v1::Device device = WithHidden();
   EXPECT_THAT(KnownImplementationWords({&device}), ElementsAre("cpu", "cpu/naive", "cpu/onednn"));

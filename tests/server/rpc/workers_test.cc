@@ -49,6 +49,86 @@ TEST(Devices, HiddenImplementationsAreListedNowhere) {
   EXPECT_EQ(one.implementations_size(), shown);
 }
 
+kbench::v1::ImplementationInfo Python(const std::string& name, const std::string& environment) {
+  kbench::v1::ImplementationInfo info;
+  info.set_name(name);
+  info.set_family("torch");
+  info.set_kernel("copy");
+  info.add_dtypes("fp32");
+  info.set_environment(environment);
+  return info;
+}
+
+TEST(Workers, WhatTheirRunnersOfferMayComeLater) {
+  TestServer server;
+  Device device = FakeDevice("cpu", "cpu");
+  device.set_state("CALIBRATING");
+  AbsentFramework* starting = device.add_absent();
+  starting->set_framework("torch");
+  starting->set_environment("old");
+  starting->set_starting(true);
+  FakeWorker worker(server, "w1", device);
+  ASSERT_TRUE(worker.Welcome().has_value());
+  SubmitJobRequest request = MatmulJob();
+  request.mutable_spec()->add_implementations("torch");
+  request.mutable_spec()->add_environments("old");
+  const Job job = server.MustSubmit(request);
+  EXPECT_EQ(job.reason(), "DEVICE_NOT_READY") << "its framework is being started: it waits";
+  Heartbeat heartbeat;
+  heartbeat.set_device_state("READY");
+  Offer& offer = *heartbeat.mutable_offer();
+  *offer.mutable_implementations() = device.implementations();
+  *offer.add_implementations() = Python("torch@old", "old");
+  offer.mutable_implementations(offer.implementations_size() - 1)->set_kernel("matmul");
+  *offer.add_implementations() = Python("torch@old", "old");
+  AbsentFramework* absent = offer.add_absent();
+  absent->set_framework("torch");
+  absent->set_environment("default");
+  absent->set_message("no module named torch");
+  worker.Beat(heartbeat);
+  const auto assign = worker.Assign();
+  ASSERT_TRUE(assign.has_value());
+  ASSERT_EQ(assign->implementations_size(), 1);
+  EXPECT_EQ(assign->implementations(0), "torch@old");
+  worker.Beat({HeldOf(assign->id(), false)}, "BUSY");
+  EXPECT_EQ(Devices(server)[0].absent_size(), 1) << "a heartbeat without an offer changes nothing";
+
+  // Only now can the device run copy at all, and does a word nobody offers say why.
+  request.mutable_spec()->mutable_cases(0)->set_kernel("copy");
+  EXPECT_TRUE(server.Submit(request).ok());
+  worker.SendResult(FakeWorker::GoodResult(*assign));
+  EXPECT_TRUE(worker.Ack().has_value());
+  worker.Beat();
+  const auto copy = worker.Assign();
+  ASSERT_TRUE(copy.has_value()) << "the scheduler knows it too";
+  EXPECT_EQ(copy->case_().kernel(), "copy");
+  request.mutable_spec()->clear_environments();
+  request.mutable_spec()->set_implementations(0, "torch@default");
+  EXPECT_THAT(std::string(server.Submit(request).status().message()),
+              testing::HasSubstr("torch (default) is absent on cpu: no module named torch"));
+  request.mutable_spec()->set_implementations(0, "torch");
+  request.mutable_spec()->add_environments("torch99");
+  const absl::Status unknown = server.Submit(request).status();
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(unknown.message()),
+              testing::HasSubstr("device cpu has no environment 'torch99'; there is: old"));
+  request.mutable_spec()->set_environments(0, "default");
+  EXPECT_THAT(std::string(server.Submit(request).status().message()),
+              testing::HasSubstr("nothing runs in the environment default: torch (default)"));
+
+  grpc::ClientContext context;
+  ListKernelsResponse kernels;
+  ASSERT_TRUE(server.devices().ListKernels(&context, {}, &kernels).ok());
+  ASSERT_EQ(kernels.absent_size(), 1);
+  EXPECT_EQ(kernels.absent(0).device(), "cpu");
+  EXPECT_EQ(kernels.absent(0).framework().framework(), "torch");
+  worker.Disconnect();
+  WaitForDeviceState(server, "OFFLINE");
+  grpc::ClientContext again;
+  ASSERT_TRUE(server.devices().ListKernels(&again, {}, &kernels).ok());
+  EXPECT_EQ(kernels.absent_size(), 0) << "of devices that are connected";
+}
+
 TEST(Workers, ADeviceThatCalibratesOrFailedGetsNothingAndItsCalibrationIsListed) {
   TestServer server;
   Device device = FakeDevice("cpu", "cpu");

@@ -11,8 +11,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "proto/support/clock.h"
+#include "tests/worker/daemon/fake_python.h"
 #include "tests/worker/daemon/quiet_monitor.h"
 #include "worker/daemon/attempt_runner.h"
 #include "worker/daemon/attempts.h"
@@ -40,6 +42,7 @@ class ExecutorTest : public testing::Test {
     executor_.reset();
     RunnerPool::Options options;
     options.runners = {{KBENCH_FAKE_RUNNER, std::move(args), {}}};
+    options.runners.insert(options.runners.end(), pythons_.begin(), pythons_.end());
     options.device_kind = "cpu";
     options.spares = 1;
     options.refill_at_once = false;
@@ -73,6 +76,7 @@ class ExecutorTest : public testing::Test {
   std::string dir_;
   QuietMonitor monitor_;
   DeviceFacts facts_;
+  std::vector<RunnerSpec> pythons_;
   bool canaries_ = true;
   double idle_seconds_ = 0.05;
   DeviceCondition condition_;
@@ -80,6 +84,24 @@ class ExecutorTest : public testing::Test {
   std::unique_ptr<CaseExecutor> executor_;
   CancelToken cancel_;
 };
+
+TEST_F(ExecutorTest, WaitsForPythonRunnersAndTellsWhatTheyOffer) {
+  const FakePythons pythons("executor-python");
+  pythons_ = {pythons.Spec("slow"), pythons.Spec("absent", "old")};
+  Make();
+  condition_.SetOffer(OfferOf(*pool_));
+  const DeviceCondition::Snapshot before = condition_.Get();
+  EXPECT_EQ(before.state, "CALIBRATING");
+  EXPECT_EQ(before.message, "waits for Python runners to start: torch (default), torch (old)");
+  executor_->Gather(cancel_);
+  const DeviceCondition::Snapshot after = condition_.Get();
+  EXPECT_EQ(after.message, "");
+  EXPECT_EQ(after.offer.implementations_size(), before.offer.implementations_size() + 8);
+  ASSERT_EQ(after.offer.absent_size(), 1);
+  EXPECT_EQ(after.offer.absent(0).environment(), "old");
+  executor_->Begin(cancel_);
+  EXPECT_EQ(condition_.Get().state, "READY") << condition_.Get().message;
+}
 
 TEST_F(ExecutorTest, CalibratesOnceADayAndTellsTheResults) {
   EXPECT_EQ(condition_.Get().state, "CALIBRATING");

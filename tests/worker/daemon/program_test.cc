@@ -13,6 +13,7 @@
 
 #include "proto/support/process.h"
 #include "tests/worker/daemon/fake_coordinator.h"
+#include "tests/worker/daemon/fake_python.h"
 
 namespace kbench {
 namespace {
@@ -101,6 +102,31 @@ TEST_F(ProgramTest, ServesACaseAndEndsOnSigterm) {
   EXPECT_TRUE(status.exited && status.code == 0) << status.ToString() << Log();
 }
 
+TEST_F(ProgramTest, PythonEnvironmentsOfTheConfigurationJoinOrAreAbsent) {
+  const FakePythons pythons("program-python");
+  std::ofstream(dir_ + "/worker.toml")
+      << "[env.default]\npython = \"" << pythons.Path("slow") << "\"\n"
+      << "[env.old]\npython = \"" << pythons.Path("traceback") << "\"\n"
+      << "[env.gone]\npython = \"/nonexistent/python\"\n";
+  Start({"--device", "cpu:0", "--config", dir_ + "/worker.toml"});
+  v1::Offer offer;
+  ASSERT_TRUE(coordinator_->WaitFor([&](const std::vector<v1::WorkerMessage>& messages) {
+    for (const auto& message : messages) {
+      if (message.heartbeat().has_offer()) offer = message.heartbeat().offer();
+    }
+    return offer.implementations_size() > 0;
+  })) << Log();
+  const v1::Device hello = coordinator_->received()[0].hello().device();
+  EXPECT_GT(hello.implementations_size(), 3) << "what was there at once";
+  EXPECT_EQ(hello.absent_size(), 3);
+  EXPECT_EQ(offer.implementations_size(), hello.implementations_size() + 8);
+  ASSERT_EQ(offer.absent_size(), 2) << "only torch on a CPU";
+  EXPECT_EQ(offer.absent(0).environment(), "gone");
+  EXPECT_THAT(offer.absent(0).message(), HasSubstr("/nonexistent/python does not exist"));
+  EXPECT_EQ(offer.absent(1).environment(), "old");
+  EXPECT_THAT(offer.absent(1).message(), HasSubstr("No module named 'kbench_runner'"));
+}
+
 TEST_F(ProgramTest, ASecondWorkerOnTheDeviceIsRefused) {
   const Process first = Start({"--device", "cpu:0"});
   ASSERT_TRUE(WaitForHello()) << Log();
@@ -123,6 +149,7 @@ TEST_F(ProgramTest, WrongUseIsOneClearLine) {
     int code;
     std::string says;
   };
+  std::ofstream(dir_ + "/bad.toml") << "[env.Bad]\npython = \"/x\"\n";
   const Row rows[] = {
       {{"--device", "tpu"}, 2, "no device is called 'tpu'"},
       {{"--device", "cpu:9999"}, 2, "no CPU 9999"},
@@ -132,6 +159,8 @@ TEST_F(ProgramTest, WrongUseIsOneClearLine) {
       {{"--device", "cpu:0", "--runner", "/nonexistent/runner"}, 5, "/nonexistent/runner"},
       {{"--frobnicate"}, 2, "frobnicate"},
       {{"--name", "a b"}, 2, "letters, digits"},
+      {{"--config", "/nonexistent/worker.toml"}, 2, "/nonexistent/worker.toml"},
+      {{"--config", dir_ + "/bad.toml"}, 2, "[env.Bad]: an environment's name has"},
   };
   for (const Row& row : rows) {
     const ExitStatus status = WaitProcess(Start(row.args), 10);

@@ -168,6 +168,27 @@ TEST_F(SessionTest, HelloHeartbeatAssignResultAck) {
   }
 }
 
+TEST_F(SessionTest, WhatRunnersOfferIsToldInTheHelloAndAgainWhenItChanges) {
+  v1::Offer offer;
+  offer.add_implementations()->set_name("cpu/naive");
+  offer.add_absent()->set_framework("torch");
+  offer.mutable_absent(0)->set_starting(true);
+  condition_.SetOffer(offer);
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  const auto hello = coordinator_->received()[0].hello();
+  EXPECT_EQ(hello.device().implementations_size(), 1);
+  EXPECT_TRUE(hello.device().absent(0).starting());
+  EXPECT_FALSE(coordinator_->received()[1].heartbeat().has_offer()) << "told already";
+  offer.clear_absent();
+  offer.add_implementations()->set_name("torch");
+  condition_.SetOffer(offer);
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return messages.back().has_heartbeat() && messages.back().heartbeat().has_offer();
+  }));
+  EXPECT_EQ(coordinator_->received().back().heartbeat().offer().implementations_size(), 2);
+}
+
 TEST_F(SessionTest, ABrokenStreamLosesNeitherTheRunningCaseNorItsResult) {
   StartWorker();
   ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));

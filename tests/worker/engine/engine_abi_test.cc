@@ -57,6 +57,42 @@ class EngineAbiTest : public ::testing::Test {
   Sum sum_;
 };
 
+TEST_F(EngineAbiTest, OperandsAreDescribed) {
+  kb_operand_info info{};
+  EXPECT_EQ(kb_describe_operand(engine_, 0, &info), KB_INVALID_ARGUMENT) << "no case is open";
+  kb_case spec = SumCase();
+  spec.kernel = "matmul";
+  spec.dtype = "tf32";
+  spec.shape = "m=3,n=5,k=7,layout=nt";
+  ASSERT_EQ(kb_case_open(engine_, &spec), KB_OK) << kb_error(engine_);
+  ASSERT_EQ(kb_describe_operand(engine_, 1, &info), KB_OK);
+  EXPECT_STREQ(info.name, "b");
+  EXPECT_STREQ(info.dtype, "fp32");
+  ASSERT_EQ(info.dims, 2);
+  EXPECT_EQ(info.extents[0], 5);
+  EXPECT_EQ(info.extents[1], 7);
+  EXPECT_EQ(info.is_output, 0);
+  ASSERT_EQ(kb_describe_operand(engine_, 2, &info), KB_OK);
+  EXPECT_EQ(info.is_output, 1);
+  EXPECT_EQ(kb_describe_operand(engine_, 3, &info), KB_INVALID_ARGUMENT);
+}
+
+TEST(EngineAbi, WorkAndSmallerProblemsNeedNoEngine) {
+  double work = 0;
+  ASSERT_EQ(kb_work("matmul", "fp16", "m=64,n=64,k=64,layout=nn", &work), KB_OK);
+  EXPECT_DOUBLE_EQ(work, 2.0 * 64 * 64 * 64);
+  EXPECT_EQ(kb_work("matmul", "fp16", "m=0", &work), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(kb_work("no", "fp16", "n=1", &work), KB_INVALID_ARGUMENT);
+  EXPECT_EQ(kb_work(nullptr, "fp16", "n=1", &work), KB_INVALID_ARGUMENT);
+  char shape[64] = "";
+  ASSERT_EQ(kb_scaled_shape("sum", "fp32", "n=1000000", 4000, shape, sizeof(shape)), KB_OK);
+  double scaled = 0;
+  ASSERT_EQ(kb_work("sum", "fp32", shape, &scaled), KB_OK) << shape;
+  EXPECT_LE(scaled, 4100);
+  EXPECT_GT(scaled, 400);
+  EXPECT_EQ(kb_scaled_shape("sum", "fp32", "n=1000000", 4000, shape, 3), KB_INVALID_ARGUMENT);
+}
+
 TEST_F(EngineAbiTest, OperandsLieBetweenGuardsAndTheOutputIsPoisoned) {
   Open();
   ASSERT_EQ(kb_operand_count(engine_), 2);
