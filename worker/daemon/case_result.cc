@@ -186,7 +186,7 @@ void CaseDriver::FillMeasured(const Cell& cell, v1::Result* result) const {
   }
   result->set_end_to_end_seconds(cell.end_to_end_seconds);
   result->set_device_cycles(DeviceCycles(cell.record, time.median()));
-  const Work work = WithRoofs(work_, assign_.case_(), calibration);
+  const experiment::Work work = WithRoofs(work_, assign_.case_(), calibration);
   *result->mutable_throughput() = Rates(work, time.median());
   // Calibrated as one launch between events, which launches of a graph or back to back are not.
   const bool alone = assign_.case_().mode() == "cold" || assign_.case_().mode() == "hot";

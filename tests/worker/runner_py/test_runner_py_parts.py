@@ -46,7 +46,16 @@ def test_exceptions_become_outcomes():
     assert (compile_error.outcome, compile_error.message) == ("COMPILE_ERROR", "line 1\nline 2")
     other = of(ValueError("a\n b"))
     assert (other.outcome, other.reason, other.message) == ("CRASHED", "EXCEPTION", "it threw: ValueError: a b")
-    assert len(of(ValueError("x" * 10**6)).message) <= failures.MOST_MESSAGE
+    long = of(contract.CompileError("x" * 10**6 + "the end")).message
+    assert len(long) == failures.MOST_MESSAGE and long.endswith("the end")
+
+
+class Unsupported(Exception):
+    """As torch's compiler names what it cannot do: no word of the implementation's about the problem."""
+
+
+def test_only_the_contracts_own_unsupported_is_one():
+    assert failures.of_exception(Unsupported("no"), "EXCEPTION", "it threw").reason == "EXCEPTION"
 
 
 def test_statuses_become_outcomes_as_in_the_c_runner():

@@ -71,6 +71,13 @@ def test_a_framework_that_cannot_be_used_is_one_line(tmp_path, name, text, frame
     assert absent.get("install", "").endswith(install) if install else "install" not in absent
 
 
+def test_triton_stands_on_torch(start):
+    hello = start("--framework", "triton").say("hello")[1]
+    assert hello["runner"] == "kbench-runner-triton"
+    assert {"torch", "triton"} <= set(hello["libraries"])
+    assert "implementations" not in hello and "absent" not in hello  # nothing is missing, there is only nothing for a CPU
+
+
 def test_a_gpu_that_is_not_there_is_told(start):
     hello = start("--device", "cuda").say("hello")[1]
     assert "implementations" not in hello

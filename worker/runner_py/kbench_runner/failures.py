@@ -2,13 +2,21 @@
 import re
 import traceback
 
+from kbench_kernels import implementation as contract
 from kbench_runner import abi
 
 MOST_MESSAGE = 2000  # characters: a compiler can say more than anyone reads
+FIRST_WORDS = 200  # of these; the rest is the end, where compilers say what is wrong
 
-# Exceptions by the names of their classes, wherever they are defined: neither torch nor Triton need be there, and their modules move about.
+# Exceptions by the names of their classes: neither torch nor Triton need be there, and their modules move about.
 COMPILE_ERRORS = {"CompileError", "CompilationError", "PTXASError", "BackendCompilerFailed", "InductorError", "TorchDynamoException"}
-UNSUPPORTED = {"Unsupported", "OutOfResources"}
+OUT_OF_RESOURCES = "OutOfResources"  # Triton: the device has less shared memory than this configuration wants
+
+
+def shortened(message):
+    if len(message) <= MOST_MESSAGE:
+        return message
+    return f"{message[:FIRST_WORDS]} ... {message[FIRST_WORDS + 5 - MOST_MESSAGE:]}"
 
 
 class Failure(Exception):
@@ -16,7 +24,7 @@ class Failure(Exception):
 
     def __init__(self, outcome, reason, message, *, fatal=False, estimate_seconds=0.0, needed_bytes=0, free_bytes=0):
         super().__init__(message)
-        self.outcome, self.reason, self.message, self.fatal = outcome, reason, message[:MOST_MESSAGE], fatal
+        self.outcome, self.reason, self.message, self.fatal = outcome, reason, shortened(message), fatal
         self.estimate_seconds, self.needed_bytes, self.free_bytes = estimate_seconds, needed_bytes, free_bytes
 
     def message_fields(self):
@@ -65,7 +73,7 @@ def of_exception(error, reason, doing):
         text = str(error)
         return Failure("OUT_OF_MEMORY", "OUT_OF_MEMORY", words(error), needed_bytes=_bytes(text, "ried to allocate"),
                        free_bytes=_bytes(text, "of which"))
-    if names & UNSUPPORTED:
+    if isinstance(error, contract.Unsupported) or OUT_OF_RESOURCES in names:
         return Failure("UNSUPPORTED", "UNSUPPORTED_PROBLEM", " ".join(str(error).split()) or words(error))
     if names & COMPILE_ERRORS:
         return Failure("COMPILE_ERROR", "COMPILE_ERROR", str(error).strip() or words(error))

@@ -135,8 +135,11 @@ class Framework:
     def release(self):
         """Gives back what the last case left in caches: other runners need the memory, and what was compiled for one case (torch.compile makes a
         second shape a dynamic one) must not shape the next."""
-        dynamo = sys.modules.get("torch._dynamo")
-        if dynamo is not None:
-            dynamo.reset()
-        if self.device == "cuda" and self._torch.cuda.is_initialized():
-            self._torch.cuda.empty_cache()
+        try:
+            dynamo = sys.modules.get("torch._dynamo")
+            if dynamo is not None:
+                dynamo.reset()
+            if self.device == "cuda" and self._torch.cuda.is_initialized():
+                self._torch.cuda.empty_cache()
+        except RuntimeError as error:  # of a device that is lost: why has been told, or the next call will tell it
+            failures.show(error)

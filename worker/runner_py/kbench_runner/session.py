@@ -109,7 +109,11 @@ class Session:
             # A context that could not be made is not tried again in this process.
             raise Failure("INFRA", "ENGINE_OPEN", error.message, fatal=True) from None
         if self._framework is not None:
-            self._framework.attach(engine.stream, self._threads)
+            try:
+                self._framework.attach(engine.stream, self._threads)
+            except Exception as error:
+                failures.show(error)
+                raise Failure("INFRA", "ENGINE_OPEN", f"torch cannot use the device: {failures.words(error)}", fatal=True) from None
         self._callback_seconds = self._library.callback_seconds(Launches([launch_nothing]).callback)
         self._engine = engine
 
