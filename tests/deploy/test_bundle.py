@@ -32,7 +32,7 @@ def libraries(file):
 
 
 def test_every_library_lies_inside_or_is_the_hosts(bundle):
-    files = [*(bundle / "bin").iterdir(), *(bundle / "lib").iterdir()]
+    files = [file for folder in ("bin", "lib") for file in (bundle / folder).iterdir() if file.is_file()]
     assert len(files) > 20
     outside = [(file.name, name, path) for file in files for name, path in libraries(file)
                if not HOSTS.fullmatch(name) and bundle not in pathlib.Path(path).resolve().parents]
@@ -50,6 +50,24 @@ def test_no_tests_and_no_symbols_inside(bundle):
     assert {"kbench", "kbench-client", "kbench-server", "kbench-worker", "kbench-runner", "libkbench-engine.so"} <= programs
     assert not [name for name in programs if "fixture" in name or "test" in name]
     assert (bundle / "LICENSE").exists()
+
+
+def test_the_python_runner_answers_from_inside(bundle):
+    """With the host's own interpreter, which may have no torch."""
+    done = subprocess.run(["/usr/bin/python3", "-B", "-m", "kbench_runner", "--framework", "torch", "--device", "cpu", "--stdio", "--engine",
+                           bundle / "bin/libkbench-engine.so"], input=b'{"id":"1","hello":{}}\n{"id":"2","calibrate":{}}\n',
+                          capture_output=True, check=False, timeout=120,
+                          env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(bundle / "lib/kbench/python")})
+    assert done.returncode == 0, done.stderr
+    hello, calibrated = map(json.loads, done.stdout.splitlines())
+    assert hello["hello"]["runner"] == "kbench-runner-torch"
+    assert "calibrated" in calibrated
+
+
+def test_python_packages_hold_nothing_but_sources(bundle):
+    files = [file for file in (bundle / "lib/kbench/python").rglob("*") if file.is_file()]
+    assert {file.relative_to(bundle / "lib/kbench/python").parts[0] for file in files} == {"kbench_kernels", "kbench_runner"}
+    assert not [file for file in files if file.suffix != ".py"]
 
 
 def test_runs_a_job_in_an_empty_environment(bundle, tmp_path):

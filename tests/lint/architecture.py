@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The dependency rules of the design, checked over the includes of the tree. Prints each breach as `file:line: rule`; exit code 1 if any.
+"""The dependency rules of the design, checked over the includes and imports of the tree. Prints each breach as `file:line: rule`; exit code 1 if any.
 
     python3 tests/lint/architecture.py [ROOT]
 """
@@ -45,7 +45,14 @@ INCLUDE_RULES = [
     ("proto/support", r"(kernels|worker|server|client)/", "proto/support includes nothing of the other parts"),
 ]
 
+# The same for modules that Python imports.
+IMPORT_RULES = [
+    ("kernels/python", r"kbench_runner|ctypes$|subprocess$", "implementations in Python know nothing of the runner or of processes"),
+    ("worker/runner_py", r"torch|triton|numpy|google|grpc", "the Python runner imports torch through frameworks.py alone, by name"),
+]
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+IMPORT = re.compile(r"^\s*(?:import|from)\s+([\w.]+)")
 # fork() of a process with threads or a CUDA context is a trap: children are started with posix_spawn.
 FORK = re.compile(r"(?<![\w.>])v?fork\s*\(\s*\)")
 COMMENT = re.compile(r"//.*$")
@@ -58,6 +65,14 @@ def tracked_files(root):
                 yield path
 
 
+def import_breaches(relative, lines):
+    rules = [(re.compile(r"(?:" + pattern + ")"), why) for folder, pattern, why in IMPORT_RULES if relative.startswith(folder + "/")]
+    for number, line in enumerate(lines, 1):
+        found = IMPORT.match(line)
+        if found:
+            yield from (f"{relative}:{number}: imports {found.group(1)}: {why}" for pattern, why in rules if pattern.match(found.group(1)))
+
+
 def breaches(root):
     for path in tracked_files(root):
         relative = path.relative_to(root).as_posix()
@@ -66,6 +81,8 @@ def breaches(root):
         lines = path.read_text(encoding="utf-8").splitlines()
         if len(lines) > MAX_LINES:
             yield f"{relative}:{len(lines)}: a file has at most {MAX_LINES} lines: split it by concept"
+        if path.suffix == ".py":
+            yield from import_breaches(relative, lines)
         if path.suffix not in SOURCES:
             continue
         rules = [(re.compile(r"(?:" + pattern + ")"), why)

@@ -51,6 +51,7 @@ void CaseDriver::CollectCode(Cell& cell) {
   const auto* hello = context_.pool->HelloOf(assign_.case_().kernel(), cell.name);
   cell.code_key = hello == nullptr ? "" : hello->build_id();
   for (const std::string& function : collected.functions()) cell.code_key += " " + function;
+  if (!collected.digest().empty()) cell.code_key += " " + collected.digest();
   if (context_.code != nullptr) {
     if (const auto* sent = context_.code->Find(cell.code_key)) {
       cell.sent_code = *sent;

@@ -1,5 +1,6 @@
 // The C ABI: arguments checked, exceptions stopped, the last error kept.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -197,6 +198,28 @@ kb_status kb_describe_operand(const kb_engine* engine, int32_t index, kb_operand
   return KB_OK;
 }
 
+kb_status kb_resolve(const char* kernel, const char* dtype, const char* size, const char* mode,
+                     kb_resolved* resolved) {
+  if (kernel == nullptr || dtype == nullptr || size == nullptr || mode == nullptr ||
+      resolved == nullptr) {
+    return KB_INVALID_ARGUMENT;
+  }
+  *resolved = {};
+  try {
+    const auto problem = kbench::MakeProblem(kernel, dtype, size, mode);
+    if (!problem) {
+      CopyText(problem.error().reason, resolved->reason, sizeof(resolved->reason));
+      CopyText(problem.error().message, resolved->message, sizeof(resolved->message));
+      return KB_INVALID_ARGUMENT;
+    }
+    CopyText(problem->shape.Canonical(), resolved->shape, sizeof(resolved->shape));
+    CopyText(kbench::ModeName(problem->mode), resolved->mode, sizeof(resolved->mode));
+    return KB_OK;
+  } catch (const std::exception&) {
+    return KB_OUT_OF_MEMORY;  // the catalog throws nothing else
+  }
+}
+
 kb_status kb_work(const char* kernel, const char* dtype, const char* shape, double* work) {
   return OnProblem(kernel, dtype, shape, work, [&](const kbench::Problem& problem) {
     *work = kbench::Work(problem);
@@ -255,6 +278,17 @@ kb_status kb_burst(kb_engine* engine, const kb_burst_spec* spec, kb_launch launc
     if (spec == nullptr) return {KB_INVALID_ARGUMENT, "the burst's specification is NULL"};
     return open_case.Burst(*spec, {launch, user, engine->device->stream()}, record);
   });
+}
+
+kb_status kb_time_callback(kb_launch launch, void* user, int32_t calls, double* seconds) {
+  if (launch == nullptr || calls < 1 || seconds == nullptr) return KB_INVALID_ARGUMENT;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int32_t i = 0; i < calls; ++i) {
+    if (launch(user, nullptr) != 0) return KB_LAUNCH_FAILED;
+  }
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  *seconds = spent.count() / calls;
+  return KB_OK;
 }
 
 kb_status kb_scratch_open(kb_engine* engine, void** data) {

@@ -159,15 +159,25 @@ typedef struct {
   int64_t extents[KB_MOST_EXTENTS];
   int32_t is_output; /* the last one is */
 } kb_operand_info;
-KB_API kb_status kb_describe_operand(const kb_engine* engine, int32_t index,
-                                     kb_operand_info* info);
+KB_API kb_status kb_describe_operand(const kb_engine* engine, int32_t index, kb_operand_info* info);
 
+/* What somebody typed, as the catalog resolved it, or why it did not. */
+typedef struct {
+  char shape[160]; /* canonical; empty: there is no such problem */
+  char mode[16];
+  char reason[32]; /* UNKNOWN_KERNEL, UNSUPPORTED_DTYPE, BAD_SIZE, UNKNOWN_MODE */
+  char message[512];
+} kb_resolved;
+/* Needs no engine. `mode` empty: "cold". KB_INVALID_ARGUMENT where there is no such problem:
+ * `reason` and `message` say why and what would be right. */
+KB_API kb_status kb_resolve(const char* kernel, const char* dtype, const char* size,
+                            const char* mode, kb_resolved* resolved);
 /* What one launch of a problem has to do: the larger of its FLOPs and its compulsory bytes. `shape`
  * canonical. Needs no engine. KB_INVALID_ARGUMENT for a problem that the catalog does not know. */
 KB_API kb_status kb_work(const char* kernel, const char* dtype, const char* shape, double* work);
-/* The canonical shape of the same problem made smaller, to `most_work` at most where there is one so
- * small: whoever has to know beforehand how long a launch takes tries it on these. KB_INVALID_ARGUMENT
- * also where `size` bytes do not hold it. */
+/* The canonical shape of the same problem made smaller, to about `most_work` FLOP at most where
+ * there is one so small: whoever has to know beforehand how long a launch takes tries it on these.
+ * KB_INVALID_ARGUMENT also where `size` bytes do not hold it. */
 KB_API kb_status kb_scaled_shape(const char* kernel, const char* dtype, const char* shape,
                                  double most_work, char* out, size_t size);
 KB_API kb_status kb_get_facts(const kb_engine* engine, kb_facts* facts);
@@ -178,6 +188,11 @@ KB_API kb_status kb_verify(kb_engine* engine, int32_t stage, uint64_t seed, kb_l
                            void* user, kb_check* check);
 KB_API kb_status kb_burst(kb_engine* engine, const kb_burst_spec* spec, kb_launch launch,
                           void* user, kb_burst_record* record);
+
+/* Calls `launch` so many times with nothing between, on no stream: `seconds` is host time of one
+ * call. Needs no engine. Who hands in a callback from another language learns what crossing over
+ * costs from one that does nothing: that much of every host submit time is not the launch's. */
+KB_API kb_status kb_time_callback(kb_launch launch, void* user, int32_t calls, double* seconds);
 
 /* A second place for the output, as large as the output and between guard bands of its own, for
  * launches that are not the case's: whoever chooses among several configurations of a kernel tries

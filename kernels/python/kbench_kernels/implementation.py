@@ -69,7 +69,7 @@ class Instance:
     launch: Callable[[], None]  # raises where it fails
     configuration: Mapping[str, str] = dataclasses.field(default_factory=dict)  # part of the result
     compile_seconds: float = 0.0  # of what `create` took, how much went to a compiler
-    # Device code by its kind: {"ptx": ..., "cubin": ...} of each function.
+    # Device code by function and kind: {"softmax_kernel": {"ptx": b"...", "cubin": b"..."}}. Asked for when the rounds are over.
     code: Callable[[], Mapping[str, Mapping[str, bytes]]] | None = None
 
 

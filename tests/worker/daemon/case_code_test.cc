@@ -60,6 +60,16 @@ TEST_F(CaseCodeTest, LaterCasesOfTheJobNameWhatTheFirstSent) {
   EXPECT_NE(Find("fake_coded.ptx"), nullptr);
 }
 
+TEST_F(CaseCodeTest, CodeThatIsMadeAtRunTimeIsKnownByItsDigest) {
+  Implementations({"fake/coded-anew"});
+  Run();
+  assign_.mutable_case_()->set_size("128");
+  Run();
+  EXPECT_NE(Find("fake_coded-anew.ptx"), nullptr) << "another code under the same name";
+  Run();
+  EXPECT_EQ(Find("fake_coded-anew.ptx"), nullptr);
+}
+
 TEST_F(CaseCodeTest, WhatWasDisassembledOnceIsKnown) {
   disassembler_ = Script("cuobjdump", "echo run >> \"$0.runs\"; echo text\n");
   Implementations({"fake/coded"});

@@ -35,7 +35,8 @@ const char* const kNames[] = {
     "fake/drift", "fake/stolen", "fake/stolen-at-first", "fake/exclusive-a", "fake/slow-check",
     "fake/synchronizes", "fake/late-burst", "fake/exclusive-b", "fake/fatal", "fake/unsupported",
     "fake/close", "fake/late-half-frame", "fake/tuned", "fake/tuned-badly", "fake/tuned-wrong",
-    "fake/unsupported-too", "fake/coded", "fake/coded-too", "fake/crash-collect", "fake/settles",
+    "fake/unsupported-too", "fake/coded", "fake/coded-too", "fake/coded-anew", "fake/crash-collect",
+    "fake/settles",
     // Sound, under names that the catalog knows as baselines of matmul.
     "cpu/openblas", "cpu/naive"};
 
@@ -171,6 +172,7 @@ class FakeRunner {
   void Prepare(const v1::Prepare& prepare, v1::RunnerReply* reply) {
     name_ = prepare.implementation();
     kernel_ = prepare.case_().kernel();
+    size_ = prepare.case_().size();
     prepared_ = std::chrono::steady_clock::now();
     // SIGABRT, because sanitizers turn a SIGSEGV into an exit.
     if (Is("crash-prepare")) raise(SIGABRT);
@@ -233,11 +235,13 @@ class FakeRunner {
     SetCandidate("b", "measured", tuned);
   }
 
-  // Code of one function, the same for fake/coded and fake/coded-too.
+  // Code of one function, the same for fake/coded and fake/coded-too; that of fake/coded-anew is
+  // another one for each size.
   void Collect(const v1::CollectCode& request, v1::CodeCollected* collected) const {
     if (Is("crash-collect")) raise(SIGABRT);
     if (name_.rfind("fake/coded", 0) != 0) return;
     collected->add_functions("_Z4Fakev");
+    if (Is("coded-anew")) collected->set_digest("of " + size_);
     if (request.directory().empty()) return;
     for (const char* kind : {"cubin", "ptx"}) {
       v1::CodeFile& file = *collected->add_files();
@@ -370,6 +374,7 @@ class FakeRunner {
   const Options options_;
   std::string name_;
   std::string kernel_;
+  std::string size_;
   std::chrono::steady_clock::time_point prepared_;
   int rounds_ = 0;
   Mark resident_;

@@ -1,0 +1,1 @@
+"""Implementations that behave and misbehave, for the tests of the Python runner. Never shipped."""

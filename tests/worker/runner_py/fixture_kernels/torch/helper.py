@@ -1,0 +1,1 @@
+"""Declares nothing: a file that others share."""

@@ -1,0 +1,2 @@
+"""Does not import."""
+raise RuntimeError("this file is broken")
