@@ -1,4 +1,6 @@
 """The small parts that need no torch: options, failures, successive halving, the registry."""
+import pathlib
+import re
 import sys
 
 import pytest
@@ -8,6 +10,7 @@ from kbench_runner import abi, failures, frameworks, halving, options, registry,
 from kbench_runner.engine import EngineError
 from runner_talk import ENGINE
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 NEEDED = ["--framework", "torch", "--device", "cpu", "--engine", str(ENGINE)]
 
 
@@ -85,7 +88,17 @@ def run_halving(seconds, limit=1e9, step=0.0):
 def test_halving_finds_the_fastest():
     one, trials = run_halving([5.0, 4.9, 4.8, 4.7, 4.6, 4.5, 4.4, 4.3])
     assert (one.best, one.decided, one.timed) == (7, True, 8)
-    assert [sum(1 for _, samples in trials if samples == wanted) for wanted in halving.SAMPLES] == [8, 4, 2, 2, 2]
+    assert [sum(1 for _, samples in trials if samples == wanted) for wanted in (1, 4, 10)] == [8, 7, 4 + 5 * 2]
+    assert [candidate for candidate, samples in trials if samples == 10][:6] == [4, 5, 6, 7, 7, 6], "every other round goes backwards"
+
+
+def test_halving_has_the_rules_of_the_other_runner():
+    source = (ROOT / "worker" / "tuning" / "halving.cc").read_text(encoding="utf-8")
+    for name, ours in (("kSamples", halving.SAMPLES), ("kBehind", halving.BEHIND)):
+        theirs = re.search(name + r"\[Halving::kRounds\] = \{([^}]*)\}", source).group(1)
+        assert tuple(float(word) for word in theirs.split(",")) == ours
+    for name, ours in (("kFewest", halving.FEWEST), ("kFarBehind", halving.FAR_BEHIND), ("kAsFast", halving.AS_FAST)):
+        assert float(re.search(name + r" = ([0-9.]+);", source).group(1)) == ours
 
 
 def test_what_is_far_behind_is_dropped_at_once():
@@ -96,6 +109,8 @@ def test_what_is_far_behind_is_dropped_at_once():
 
 def test_the_better_guess_wins_among_equals_and_failures_are_out():
     assert run_halving([None, 3.0, 3.0])[0].best == 1
+    assert run_halving([3.01, 3.0])[0].best == 0
+    assert run_halving([3.02, 3.0])[0].best == 1
     one = run_halving([None, None])[0]
     assert (one.best, one.timed, one.decided) == (None, 0, True)
     assert run_halving([])[0].best is None
