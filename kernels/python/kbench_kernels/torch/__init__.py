@@ -1,0 +1,1 @@
+"""PyTorch's own operations, one file a kernel or variant."""
