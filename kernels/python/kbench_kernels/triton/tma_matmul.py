@@ -8,11 +8,12 @@ from kbench_kernels.triton.matmul import form, multiply, tile_of_program
 _BYTES = {"tf32": 4, "fp16": 2, "bf16": 2, "fp8e4m3": 1, "int8": 1}
 _BYTES_OF_C = {"tf32": 4, "fp16": 2, "bf16": 2, "fp8e4m3": 2, "int8": 4}
 
-# (rows, columns and depth of a tile, warps, stages, parts C is stored in, persistent), the best guess first.
+# (rows, columns and depth of a tile, warps, stages, parts C is stored in, persistent), the best guess first (H200, 4096). Left out: (128, 128, 32, 8, 4, 1,
+# False), which Triton 3.6 compiles to wrong products where an operand of tf32 comes through registers (layout nn: relative error 3.7e-3).
 _TILES = {
-    4: [(128, 256, 32, 8, 3, 2, True), (128, 128, 32, 8, 4, 1, True), (128, 128, 32, 8, 4, 1, False), (256, 128, 32, 8, 2, 1, True),
+    4: [(128, 256, 32, 8, 3, 2, True), (128, 128, 32, 8, 4, 1, True), (256, 128, 32, 8, 2, 1, True),
         (256, 64, 32, 8, 3, 1, True), (128, 128, 32, 4, 3, 1, False), (64, 128, 32, 4, 4, 1, False)],
-    2: [(128, 256, 64, 8, 4, 2, True), (128, 256, 64, 8, 3, 1, True), (128, 256, 64, 8, 3, 1, False), (256, 128, 64, 8, 4, 2, True),
+    2: [(128, 256, 64, 8, 3, 1, True), (128, 256, 64, 8, 4, 2, True), (128, 256, 64, 8, 3, 1, False), (256, 128, 64, 8, 4, 2, True),
         (128, 128, 64, 4, 4, 1, True), (128, 128, 64, 4, 4, 1, False), (128, 64, 64, 4, 4, 1, False), (64, 64, 64, 4, 4, 1, False)],
     1: [(256, 128, 128, 8, 3, 2, True), (128, 256, 128, 8, 3, 2, True), (128, 256, 128, 8, 4, 2, True), (128, 256, 128, 8, 3, 2, False),
         (128, 128, 128, 4, 4, 1, False), (64, 64, 128, 4, 4, 1, False)],
