@@ -187,9 +187,7 @@ class Judging {
     }
   }
 
-  bool PowerLimited() const {
-    return ThrottleReasons(input_.telemetry).count("POWER_CAP") > 0;
-  }
+  bool PowerLimited() const { return ThrottleReasons(input_.telemetry).count("POWER_CAP") > 0; }
 
   void CheckDevice() {
     const v1::Telemetry& telemetry = input_.telemetry;

@@ -130,8 +130,9 @@ const Unit& Busiest(const std::vector<Unit>& units) {
       std::max_element(units.begin(), units.end(),
                        [](const Unit& a, const Unit& b) { return a.percent < b.percent; });
   const Unit& dram = units.front();
-  const bool passes = std::string_view(busiest->limiter) == "l2" &&
-                      dram.percent >= std::max(kSaturatedPercent, kMemoryBehindL2 * busiest->percent);
+  const bool passes =
+      std::string_view(busiest->limiter) == "l2" &&
+      dram.percent >= std::max(kSaturatedPercent, kMemoryBehindL2 * busiest->percent);
   return passes ? dram : *busiest;
 }
 
