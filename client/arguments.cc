@@ -75,9 +75,9 @@ void Arguments::Positional(const std::string& name, std::string* value, const st
 }
 
 void Arguments::Positionals(const std::string& name, std::vector<std::string>* values,
-                            const std::string& help) {
+                            const std::string& help, bool required) {
   app_.add_option(name, *values, help)
-      ->required()
+      ->required(required)
       ->option_text("...")
       ->transform(std::function<std::string(std::string)>(WithoutHiding));
 }

@@ -21,9 +21,9 @@ class Arguments {
 
   void Positional(const std::string& name, std::string* value, const std::string& help,
                   bool required = true);
-  // One or more.
+  // One or more; none too where it is not required.
   void Positionals(const std::string& name, std::vector<std::string>* values,
-                   const std::string& help);
+                   const std::string& help, bool required = true);
 
   // `name` as "--budget" or "-o,--output"; `placeholder` stands for the value in the help.
   void Option(const std::string& name, std::string* value, const std::string& placeholder,

@@ -99,6 +99,16 @@ absl::StatusOr<Job> SubmitSpec(const Backend& backend, kbench::v1::JobSpec spec,
   });
 }
 
+absl::StatusOr<Job> ValidateSpec(const Backend& backend, kbench::v1::JobSpec spec) {
+  kbench::v1::SubmitJobRequest request;
+  *request.mutable_spec() = std::move(spec);
+  request.set_validate_only(true);
+  request.set_owner(UserName());
+  return Unary<Job>(backend, [&](grpc::ClientContext* call, Job* reply) {
+    return backend.jobs->SubmitJob(call, request, reply);
+  });
+}
+
 void DeclareFormat(Arguments& arguments, std::string* format,
                    const std::vector<std::string>& names) {
   arguments.Choice("-o,--output", format, names, "How to print");

@@ -28,6 +28,8 @@ Awaited AwaitJob(Context& context, const Backend& backend, const std::string& jo
 // Submits under the name of this user; the same `request_id` twice gives the same job.
 absl::StatusOr<kbench::v1::Job> SubmitSpec(const Backend& backend, kbench::v1::JobSpec spec,
                                            const std::string& request_id);
+// What would be submitted, or why it would not be taken. Queues nothing.
+absl::StatusOr<kbench::v1::Job> ValidateSpec(const Backend& backend, kbench::v1::JobSpec spec);
 
 // Declares -o on a verb, one of `names`.
 void DeclareFormat(Arguments& arguments, std::string* format,

@@ -70,6 +70,15 @@ def test_python_packages_hold_nothing_but_sources(bundle):
     assert not [file for file in files if file.suffix != ".py"]
 
 
+def test_the_suites_lie_inside(bundle):
+    env = {"HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent", "XDG_RUNTIME_DIR": "/nonexistent"}
+    command = [bundle / "bin/kbench-client", "suite", "list", "-o", "json"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=True)
+    suites = [json.loads(line)["suite"] for line in done.stdout.splitlines()]
+    assert {suite["name"] for suite in suites} == {path.stem for path in (ROOT / "deploy/suites").glob("*.textproto")}
+    assert all(suite["good"] and pathlib.Path(suite["path"]).is_relative_to(bundle) for suite in suites), suites
+
+
 def test_runs_a_job_in_an_empty_environment(bundle, tmp_path):
     for folder in ("run", "state", "config"):
         (tmp_path / folder).mkdir(mode=0o700)
