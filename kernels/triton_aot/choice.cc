@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "kernels/catalog/dtype.h"
 
@@ -52,15 +53,22 @@ std::vector<const Variant*> VariantsFor(const Index& index, const std::string& i
                                         int multiprocessors) {
   const Names names = NamesOf(problem, multiprocessors);
   const int code = CodeFor(index, implementation, problem.kernel, problem.dtype, capability);
-  std::vector<const Variant*> found;
+  // A candidate keeps its place among the others, whichever of its classes the problem is in.
+  std::vector<std::pair<std::string_view, const Variant*>> candidates;
   for (const Variant& variant : index.variants) {
     if (variant.capability != code || !Is(variant, implementation, problem.kernel, problem.dtype)) {
       continue;
     }
-    const bool known = std::any_of(found.begin(), found.end(), [&](const Variant* each) {
-      return std::string_view(each->candidate) == variant.candidate;
-    });
-    if (!known && Holds(variant, names)) found.push_back(&variant);
+    auto place = std::find_if(candidates.begin(), candidates.end(),
+                              [&](const auto& each) { return each.first == variant.candidate; });
+    if (place == candidates.end()) {
+      place = candidates.insert(place, {variant.candidate, nullptr});
+    }
+    if (place->second == nullptr && Holds(variant, names)) place->second = &variant;
+  }
+  std::vector<const Variant*> found;
+  for (const auto& [name, variant] : candidates) {
+    if (variant != nullptr) found.push_back(variant);
   }
   return found;
 }

@@ -1,8 +1,8 @@
 """What is compiled ahead of time: of every plain implementation its first candidates, for problems that each stand for a class.
 
 A class is what one binary is right for: the layout, the head size, the depth or the columns that are its constants, and whether the extents that
-matter are multiples of 16, which the compiler is promised. `classes` gives a problem of each, the more specialised ones first: the first that is right for a
-problem is run.
+matter are multiples of 16, which the compiler is promised. `classes` gives a problem of each, the more specialised ones first: the first that is
+right for a problem is run.
 """
 from __future__ import annotations
 
