@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/catalog/expected.h"
@@ -43,6 +44,15 @@ struct DeviceContext {
 // leaves it out of the result.
 inline constexpr char kDeviceFunctionsKey[] = "device_functions";
 
+// Device code that the program's own containers do not hold: loaded from elsewhere, or made at run
+// time.
+struct DeviceCode {
+  std::string function;
+  std::string kind;          // cubin, ptx
+  std::string architecture;  // what it was compiled for: sm_90
+  std::string_view bytes;    // lives as long as the instance
+};
+
 // A prepared implementation: everything that may be done once (handles, plans, workspaces, packing
 // of nothing but its own scratch) is done.
 class Instance {
@@ -54,6 +64,8 @@ class Instance {
   virtual std::string ErrorText(int error) const { return "error " + std::to_string(error); }
   // Algorithm id, tile, threads, workspace bytes ...: part of the result.
   virtual std::map<std::string, std::string> Configuration() const { return {}; }
+  // Of its device functions, where the program does not hold it; nothing: it does.
+  virtual std::vector<DeviceCode> Code() const { return {}; }
 };
 
 struct Implementation {

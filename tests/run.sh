@@ -103,7 +103,7 @@ run_python() {
   export KBENCH_BIN=$PWD/build/ci/bin KBENCH_TORCH_PYTHON=$PWD/.venv-torch/bin/python PYTHONDONTWRITEBYTECODE=1
   step "pytest" .venv/bin/python "${pytest[@]}" --ignore tests/kernels/python tests </dev/null
   [[ -d tests/kernels/python ]] || return 0
-  step "pytest with torch" env PYTHONPATH="$PWD/kernels/python:$PWD/worker/runner_py" .venv-torch/bin/python "${pytest[@]}" tests/kernels/python </dev/null
+  step "pytest with torch" env PYTHONPATH="$PWD/kernels/python:$PWD/worker/runner_py" .venv-torch/bin/python "${pytest[@]}" tests/kernels/python tests/kernels/triton_aot </dev/null
 }
 
 SECONDS=0

@@ -14,6 +14,7 @@
 #include "kernels/cublas/table.h"
 #include "kernels/cuda/table.h"
 #include "kernels/cudnn/table.h"
+#include "kernels/triton_aot/table.h"
 #include "tests/kernels/cuda/device_operands.h"
 
 namespace kbench::testing {
@@ -105,7 +106,7 @@ std::vector<const Implementation*> Lines(const std::string& kernel, const std::s
   std::vector<const Implementation*> lines;
   std::stringstream words(names);
   for (std::string name; std::getline(words, name, ',');) {
-    for (const auto* table : {&CudaTable(), &CublasTable(), &CudnnTable()}) {
+    for (const auto* table : {&CudaTable(), &CublasTable(), &CudnnTable(), &TritonAotTable()}) {
       for (const Implementation& line : *table) {
         if (line.kernel == kernel && line.name == name) lines.push_back(&line);
       }

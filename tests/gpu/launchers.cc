@@ -18,6 +18,7 @@
 #include "kernels/cudnn/table.h"
 #include "kernels/implementation.h"
 #include "kernels/reference/inputs.h"
+#include "kernels/triton_aot/table.h"
 #include "worker/engine/operands.h"
 
 struct kbl_launcher {
@@ -72,7 +73,8 @@ std::unique_ptr<Problem> Resolve(const char* kernel, const char* dtype, const ch
 const Implementation* Find(const std::string& kernel, const std::string& name,
                            const Report& report) {
   std::string known;
-  for (const auto* table : {&kbench::CudaTable(), &kbench::CublasTable(), &kbench::CudnnTable()}) {
+  for (const auto* table : {&kbench::CudaTable(), &kbench::CublasTable(), &kbench::CudnnTable(),
+                            &kbench::TritonAotTable()}) {
     for (const Implementation& one : *table) {
       if (one.kernel != kernel) continue;
       if (one.name == name) return &one;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "worker/fatbin/elf.h"
+#include "kernels/elf/elf.h"
 
 namespace kbench::fatbin {
 namespace {
@@ -123,9 +123,9 @@ bool Holds(const Entry& entry, std::string_view function) {
   if (function.empty()) return false;
   if (entry.kind == Kind::kCubin) {
     const std::string section = ".text." + std::string(function);
-    const std::vector<Section> sections = ElfSections(entry.bytes);
+    const std::vector<elf::Section> sections = elf::ElfSections(entry.bytes);
     return std::any_of(sections.begin(), sections.end(),
-                       [&](const Section& one) { return one.name == section; });
+                       [&](const elf::Section& one) { return one.name == section; });
   }
   constexpr std::string_view kDirective = ".entry";
   for (std::size_t at = entry.bytes.find(kDirective); at != std::string_view::npos;

@@ -1,13 +1,14 @@
 #include "worker/runner/collect_code.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <utility>
 
-#include "worker/fatbin/elf.h"
+#include "kernels/elf/elf.h"
 #include "worker/fatbin/fatbin.h"
 
 namespace kbench {
@@ -41,27 +42,39 @@ std::string ReadProgram(const std::string& path, v1::CodeCollected* reply) {
   return bytes;
 }
 
-void WriteEntry(const fatbin::Entry& entry, const std::vector<std::string>& functions,
-                const std::string& directory, v1::CodeCollected* reply) {
-  const std::string kind = entry.kind == fatbin::Kind::kPtx ? "ptx" : "cubin";
-  if (entry.bytes.size() > kMostFileBytes) {
+// A file in the directory, and what the reply says of it.
+void WriteFile(std::string_view bytes, const std::string& kind, const std::string& architecture,
+               const std::vector<std::string>& functions, const std::string& directory,
+               v1::CodeCollected* reply) {
+  if (bytes.size() > kMostFileBytes) {
     Say("the " + kind + " of " + functions.front() + " is left out: it has " +
-            std::to_string(entry.bytes.size()) + " bytes, at most " +
-            std::to_string(kMostFileBytes) + " are kept",
+            std::to_string(bytes.size()) + " bytes, at most " + std::to_string(kMostFileBytes) +
+            " are kept",
         reply);
     return;
   }
   const std::string name = "code-" + std::to_string(reply->files_size()) + "." + kind;
   std::ofstream out(directory + "/" + name, std::ios::binary | std::ios::trunc);
-  out.write(entry.bytes.data(), static_cast<std::streamsize>(entry.bytes.size()));
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
   if (!out) return Say("cannot write " + directory + "/" + name, reply);
   v1::CodeFile& file = *reply->add_files();
   file.set_name(name);
   file.set_kind(kind);
-  file.set_architecture(entry.Architecture());
-  file.set_size_bytes(static_cast<std::int64_t>(entry.bytes.size()));
+  file.set_architecture(architecture);
+  file.set_size_bytes(static_cast<std::int64_t>(bytes.size()));
   for (const std::string& function : functions) file.add_functions(function);
+}
+
+// FNV-1a: it only has to tell what one build compiled apart.
+std::string Digest(const std::vector<DeviceCode>& code) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const DeviceCode& one : code) {
+    for (const char byte : one.bytes) {
+      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+    }
+  }
+  return std::to_string(hash);
 }
 
 }  // namespace
@@ -75,7 +88,7 @@ void CollectCode(const std::string& program, const std::vector<std::string>& fun
   const std::string file = ReadProgram(program, reply);
   if (file.empty()) return;
   std::string_view section;
-  for (const fatbin::Section& one : fatbin::ElfSections(file)) {
+  for (const elf::Section& one : elf::ElfSections(file)) {
     if (one.name == kSection) section = one.content;
   }
   const fatbin::Contents contents = fatbin::ReadFatbin(section);
@@ -101,7 +114,17 @@ void CollectCode(const std::string& program, const std::vector<std::string>& fun
     }
   }
   for (const auto& [entry, names] : found) {
-    WriteEntry(*entry, names, request.directory(), reply);
+    WriteFile(entry->bytes, entry->kind == fatbin::Kind::kPtx ? "ptx" : "cubin",
+              entry->Architecture(), names, request.directory(), reply);
+  }
+}
+
+void WriteCode(const std::vector<DeviceCode>& code, const std::string& directory,
+               v1::CodeCollected* reply) {
+  reply->set_digest(Digest(code));
+  if (directory.empty()) return;
+  for (const DeviceCode& one : code) {
+    WriteFile(one.bytes, one.kind, one.architecture, {one.function}, directory, reply);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/cublas/table.h"
 #include "kernels/cuda/table.h"
 #include "kernels/cudnn/table.h"
+#include "kernels/triton_aot/table.h"
 
 namespace kbench {
 namespace {
@@ -39,7 +40,7 @@ RunnerIdentity CudaIdentity(int threads) {
   identity.name = "kbench-runner-cuda";
   identity.device = "cuda";
   identity.threads = threads;
-  for (const auto* table : {&CublasTable(), &CudnnTable(), &CudaTable()}) {
+  for (const auto* table : {&CublasTable(), &CudnnTable(), &CudaTable(), &TritonAotTable()}) {
     for (const Implementation& implementation : *table) {
       identity.implementations.push_back(&implementation);
     }
@@ -49,6 +50,9 @@ RunnerIdentity CudaIdentity(int threads) {
                         {"cublas", CublasVersion()}};
   if (const std::string version = CudnnVersion(); !version.empty()) {
     identity.libraries.emplace("cudnn", version);
+  }
+  if (const std::string version = TritonAotVersion(); !version.empty()) {
+    identity.libraries.emplace("triton-aot", version);
   }
   return identity;
 }

@@ -31,6 +31,8 @@ class PreparedCase {
   bool ProfileLaunch(const std::function<void(bool begins)>& range, v1::RunnerFailure* failure);
   // The device functions of the instance, as the linker knows them.
   std::vector<std::string> DeviceFunctions() const;
+  // Their code, where the program does not hold it.
+  std::vector<DeviceCode> Code() const { return opened_->instance().Code(); }
 
  private:
   bool FirstCalls(v1::RunnerFailure* failure);

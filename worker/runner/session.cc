@@ -278,6 +278,8 @@ void Session::Collect(const v1::CollectCode& request, v1::RunnerReply* reply) {
   v1::CodeCollected* collected = reply->mutable_code_collected();
   const std::vector<std::string> functions = prepared->DeviceFunctions();
   for (const std::string& function : functions) collected->add_functions(function);
+  const std::vector<DeviceCode> own = prepared->Code();
+  if (!own.empty()) return WriteCode(own, request.directory(), collected);
   const bool writes = !functions.empty() && !request.directory().empty();
   if (writes) CollectCode("/proc/self/exe", functions, request, collected);
 }

@@ -10,6 +10,7 @@
 #include "kernels/cublas/table.h"
 #include "kernels/cuda/table.h"
 #include "kernels/cudnn/table.h"
+#include "kernels/triton_aot/table.h"
 #include "tests/kernels/cuda/device_operands.h"
 
 namespace kbench {
@@ -122,6 +123,8 @@ INSTANTIATE_TEST_SUITE_P(Cublas, CudaImplementation,
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CudaImplementation);
 INSTANTIATE_TEST_SUITE_P(Cudnn, CudaImplementation,
                          ::testing::ValuesIn(testing::CellsOf(CudnnTable())), kName);
+INSTANTIATE_TEST_SUITE_P(TritonAot, CudaImplementation,
+                         ::testing::ValuesIn(testing::CellsOf(TritonAotTable())), kName);
 
 // An error that somebody else left behind must not be taken for this launch's.
 TEST_F(GpuTest, ALaunchReportsOnlyItsOwnError) {

@@ -11,6 +11,7 @@
 #include "kernels/cublas/table.h"
 #include "kernels/cuda/compiled_for.h"
 #include "kernels/cudnn/table.h"
+#include "kernels/triton_aot/table.h"
 #include "tests/kernels/cpu/implementation_cases.h"
 
 namespace kbench {
@@ -32,7 +33,7 @@ const Implementation* Find(const std::vector<Implementation>& table, const std::
 
 TEST(CudaTables, LinesAgreeWithTheCatalog) {
   std::set<std::pair<std::string, std::string>> seen;
-  for (const auto* table : {&CudaTable(), &CublasTable(), &CudnnTable()}) {
+  for (const auto* table : {&CudaTable(), &CublasTable(), &CudnnTable(), &TritonAotTable()}) {
     for (const Implementation& line : *table) {
       SCOPED_TRACE(line.kernel + " " + line.name);
       EXPECT_TRUE(seen.emplace(line.kernel, line.name).second) << "listed twice";

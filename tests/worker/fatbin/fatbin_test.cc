@@ -12,7 +12,7 @@
 #include <iterator>
 #include <string>
 
-#include "worker/fatbin/elf.h"
+#include "kernels/elf/elf.h"
 
 namespace kbench::fatbin {
 namespace {
@@ -81,23 +81,23 @@ std::string Ptx(const std::string& function) {
 
 TEST(Elf, SectionsByName) {
   const std::string file = ElfBytes(".nv_fatbin", "content");
-  const auto sections = ElfSections(file);
+  const auto sections = elf::ElfSections(file);
   ASSERT_THAT(sections, SizeIs(3));
   EXPECT_EQ(sections[1].name, ".nv_fatbin");
   EXPECT_EQ(sections[1].content, "content");
 }
 
 TEST(Elf, WhatIsNoElfHasNoSections) {
-  EXPECT_TRUE(ElfSections("").empty());
-  EXPECT_TRUE(ElfSections("#!/bin/sh\n").empty());
+  EXPECT_TRUE(elf::ElfSections("").empty());
+  EXPECT_TRUE(elf::ElfSections("#!/bin/sh\n").empty());
   const std::string file = ElfBytes(".text", "x");
   for (std::size_t size = 0; size < file.size(); ++size) {
-    ElfSections(file.substr(0, size));  // whatever it says, it reads nothing outside
+    elf::ElfSections(file.substr(0, size));  // whatever it says, it reads nothing outside
   }
   for (std::size_t i = 0; i < file.size(); ++i) {
     std::string broken = file;
     broken[i] = static_cast<char>(0xff);
-    ElfSections(broken);
+    elf::ElfSections(broken);
   }
 }
 
@@ -189,7 +189,7 @@ TEST(Fatbin, WhatNvccWrites) {
   std::ifstream file(KBENCH_FATBIN_SAMPLE, std::ios::binary);
   const std::string object{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::string_view section;
-  for (const Section& one : ElfSections(object)) {
+  for (const elf::Section& one : elf::ElfSections(object)) {
     if (one.name == ".nv_fatbin") section = one.content;
   }
   const Contents contents = ReadFatbin(section);

@@ -41,6 +41,25 @@ TEST_F(CollectCodeTest, AProgramWithoutDeviceCodeSaysSo) {
   EXPECT_THAT(Collect("/proc/self/exe", {"f"}).message(), HasSubstr("no architecture of a GPU"));
 }
 
+// Code of functions with the same names, as Triton's candidates have them.
+TEST_F(CollectCodeTest, CodeThatTheInstanceGivesIsWritten) {
+  const DeviceCode one = {"kernel", "cubin", "sm_90", "first"};
+  const DeviceCode two = {"kernel", "cubin", "sm_90", "other"};
+  v1::CodeCollected named, written, other;
+  WriteCode({one}, "", &named);
+  EXPECT_EQ(named.files_size(), 0);
+  WriteCode({one}, folder_, &written);
+  WriteCode({two}, "", &other);
+  EXPECT_EQ(written.digest(), named.digest());
+  EXPECT_NE(written.digest(), other.digest());
+  ASSERT_EQ(written.files_size(), 1);
+  EXPECT_EQ(written.files(0).architecture(), "sm_90");
+  EXPECT_THAT(written.files(0).functions(), ElementsAre("kernel"));
+  std::string content;
+  std::ifstream(folder_ + "/" + written.files(0).name()) >> content;
+  EXPECT_EQ(content, "first");
+}
+
 #ifdef KBENCH_FATBIN_SAMPLE
 TEST_F(CollectCodeTest, CubinAndPtxOfTheDevice) {
   const auto collected = Collect(KBENCH_FATBIN_SAMPLE, {"SampleKernel", "NoKernel"});

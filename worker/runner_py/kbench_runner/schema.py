@@ -30,7 +30,7 @@ MESSAGES = {
     "ImplementationInfo": {
         "name": "string", "family": "string", "kernel": "string", "dtypes": "*string", "default_choice": "bool", "summary": "string",
         "hidden": "bool", "rung": "int32", "environment": "string"},
-    "AbsentFramework": {"framework": "string", "environment": "string", "message": "string", "install": "string"},
+    "AbsentFramework": {"framework": "string", "environment": "string", "message": "string", "install": "string", "starting": "bool"},
     "Prepare": {
         "case": "CaseSpec", "implementation": "string", "seed": "uint64", "reference_dir": "string", "launch_limit_seconds": "double",
         "memory_limit_bytes": "int64", "flush": "string", "flush_bytes": "int64", "candidate": "string"},

@@ -1,11 +1,11 @@
-#include "worker/fatbin/elf.h"
+#include "kernels/elf/elf.h"
 
 #include <elf.h>
 
 #include <cstdint>
 #include <cstring>
 
-namespace kbench::fatbin {
+namespace kbench::elf {
 namespace {
 
 // `size` bytes from `offset`, or nothing where they do not all lie inside.
@@ -46,4 +46,4 @@ std::vector<Section> ElfSections(std::string_view file) {
   return sections;
 }
 
-}  // namespace kbench::fatbin
+}  // namespace kbench::elf

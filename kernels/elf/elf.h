@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace kbench::fatbin {
+namespace kbench::elf {
 
 struct Section {
   std::string_view name;
@@ -15,4 +15,4 @@ struct Section {
 // In the file's order. Empty for what is no well-formed 64-bit little-endian ELF file.
 std::vector<Section> ElfSections(std::string_view file);
 
-}  // namespace kbench::fatbin
+}  // namespace kbench::elf
