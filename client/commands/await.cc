@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "client/errors.h"
@@ -20,6 +21,8 @@ namespace {
 using kbench::v1::CaseStatus;
 using kbench::v1::Job;
 using kbench::v1::JobEvent;
+
+constexpr int kJobsOfPage = 200;
 
 class Awaiter final : public JobObserver {
  public:
@@ -107,6 +110,25 @@ absl::StatusOr<Job> ValidateSpec(const Backend& backend, kbench::v1::JobSpec spe
   return Unary<Job>(backend, [&](grpc::ClientContext* call, Job* reply) {
     return backend.jobs->SubmitJob(call, request, reply);
   });
+}
+
+absl::StatusOr<std::vector<Job>> ReadJobs(const Backend& backend, kbench::v1::JobState state,
+                                          int most) {
+  using kbench::v1::ListJobsResponse;
+  std::vector<Job> jobs;
+  kbench::v1::ListJobsRequest request;
+  request.set_state(state);
+  do {
+    request.set_page_size(std::min(kJobsOfPage, most - static_cast<int>(jobs.size())));
+    const auto page =
+        Unary<ListJobsResponse>(backend, [&](grpc::ClientContext* call, ListJobsResponse* reply) {
+          return backend.jobs->ListJobs(call, request, reply);
+        });
+    if (!page.ok()) return page.status();
+    jobs.insert(jobs.end(), page->jobs().begin(), page->jobs().end());
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty() && static_cast<int>(jobs.size()) < most);
+  return jobs;
 }
 
 void DeclareFormat(Arguments& arguments, std::string* format,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "client/command.h"
 #include "client/output/report.h"
@@ -30,6 +31,11 @@ absl::StatusOr<kbench::v1::Job> SubmitSpec(const Backend& backend, kbench::v1::J
                                            const std::string& request_id);
 // What would be submitted, or why it would not be taken. Queues nothing.
 absl::StatusOr<kbench::v1::Job> ValidateSpec(const Backend& backend, kbench::v1::JobSpec spec);
+
+// The newest jobs in this state (unspecified: any), at most `most`. A list tells what was asked for
+// and how far each is, not how its cases went.
+absl::StatusOr<std::vector<kbench::v1::Job>> ReadJobs(const Backend& backend,
+                                                      kbench::v1::JobState state, int most);
 
 // Declares -o on a verb, one of `names`.
 void DeclareFormat(Arguments& arguments, std::string* format,

@@ -21,10 +21,6 @@ namespace kbench::client {
 namespace {
 
 using kbench::v1::Job;
-using kbench::v1::ListJobsRequest;
-using kbench::v1::ListJobsResponse;
-
-constexpr int kPage = 200;
 
 std::string What(const Job& job) {
   const auto& cases = job.cases_size() > 0 ? job.cases(0).spec() : job.spec().cases(0);
@@ -75,30 +71,13 @@ class List final : public Command {
     }
     auto backend = context.connect(context.address);
     if (!backend.ok()) return ReportError(context.io, backend.status());
-    auto jobs = Read(*backend, state);
+    const auto jobs = ReadJobs(*backend, state, limit_);
     if (!jobs.ok()) return ReportError(context.io, jobs.status());
     Print(context.io, *jobs);
     return kExitOk;
   }
 
  private:
-  absl::StatusOr<std::vector<Job>> Read(const Backend& backend, kbench::v1::JobState state) const {
-    std::vector<Job> jobs;
-    ListJobsRequest request;
-    request.set_state(state);
-    do {
-      request.set_page_size(std::min(kPage, limit_ - static_cast<int>(jobs.size())));
-      const auto page =
-          Unary<ListJobsResponse>(backend, [&](grpc::ClientContext* call, ListJobsResponse* reply) {
-            return backend.jobs->ListJobs(call, request, reply);
-          });
-      if (!page.ok()) return page.status();
-      jobs.insert(jobs.end(), page->jobs().begin(), page->jobs().end());
-      request.set_page_token(page->next_page_token());
-    } while (!request.page_token().empty() && static_cast<int>(jobs.size()) < limit_);
-    return jobs;
-  }
-
   void Print(Io& io, const std::vector<Job>& jobs) const {
     if (format_ == "json") {
       for (const Job& job : jobs) io.out << "{\"job\":" << ToJsonLine(job) << "}\n";

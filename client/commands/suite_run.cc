@@ -24,30 +24,10 @@ using kbench::v1::Job;
 using kbench::v1::JobSpec;
 using kbench::v1::JobState;
 using kbench::v1::ListDevicesResponse;
-using kbench::v1::ListJobsRequest;
-using kbench::v1::ListJobsResponse;
 
-constexpr int kPage = 100;
 constexpr int kMostHistory = 500;  // jobs looked at
 constexpr int kMostRead = 20;      // jobs of them that are read whole
 constexpr int kMostQueue = 2000;
-
-absl::StatusOr<std::vector<Job>> ReadJobs(const Backend& backend, JobState state, int most) {
-  std::vector<Job> jobs;
-  ListJobsRequest request;
-  request.set_state(state);
-  request.set_page_size(kPage);
-  do {
-    const auto page =
-        Unary<ListJobsResponse>(backend, [&](grpc::ClientContext* call, ListJobsResponse* reply) {
-          return backend.jobs->ListJobs(call, request, reply);
-        });
-    if (!page.ok()) return page.status();
-    jobs.insert(jobs.end(), page->jobs().begin(), page->jobs().end());
-    request.set_page_token(page->next_page_token());
-  } while (!request.page_token().empty() && static_cast<int>(jobs.size()) < most);
-  return jobs;
-}
 
 // How long the cases of the plan took before. A list of jobs tells what was measured, each job how
 // long its cases took.

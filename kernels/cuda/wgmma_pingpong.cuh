@@ -55,8 +55,8 @@ class PingpongConsumer {
         consumer_(consumer) {
     const std::uint32_t a = SharedAddress(shared.stages);
     const std::uint32_t b = a + Tile::kBytesA;
-    first_a_ = kMnA ? DescribeMnMajor(a, kPanelBytes) : DescribeKMajor(a);
-    first_b_ = kMnB ? DescribeMnMajor(b, kPanelBytes) : DescribeKMajor(b);
+    first_a_ = DescribeOperand<kMnA>(a);
+    first_b_ = DescribeOperand<kMnB>(b);
   }
 
   __device__ void Run(const TileWork& work) {
@@ -115,13 +115,7 @@ class PingpongConsumer {
     WgmmaCommit();
   }
 
-  // Waits for the products of the stage before and gives it back.
-  __device__ void Retire(bool first) {
-    WgmmaWait<1>();
-    if (!first) Release(shared_, before_);
-    before_ = place_.stage;
-    place_.Next();
-  }
+  __device__ void Retire(bool first) { RetireStage(shared_, place_, before_, first); }
 
   __device__ void StoreTile() {
 #pragma unroll

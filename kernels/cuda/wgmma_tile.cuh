@@ -174,6 +174,23 @@ __device__ inline void Release(const Shared<Tile>& shared, int stage) {
   }
 }
 
+// Waits for the products of the stage before `place` and gives that one back; `before` is then the
+// stage whose products are under way.
+template <typename Tile>
+__device__ inline void RetireStage(const Shared<Tile>& shared, Place<Tile::kStages>& place,
+                                   int& before, bool first) {
+  WgmmaWait<1>();
+  if (!first) Release(shared, before);
+  before = place.stage;
+  place.Next();
+}
+
+// An operand's part of a stage, as wgmma reads it.
+template <bool kMnMajor>
+__device__ inline std::uint64_t DescribeOperand(std::uint32_t shared_address) {
+  return kMnMajor ? DescribeMnMajor(shared_address, kPanelBytes) : DescribeKMajor(shared_address);
+}
+
 template <DType D>
 __device__ inline std::uint32_t Pack(float low, float high) {
   if constexpr (D == DType::kFp16) {

@@ -7,8 +7,8 @@ namespace kbench::tuning {
 namespace {
 
 // Of each round: many short ones at the end rather than a long one, for a device at its power limit
-// runs at other clocks within a second (H200, matmul 4096x11008x4096: one sample each, then half of
-// them dropped, lost a candidate that was 3 % faster).
+// runs at other clocks within a second: half of the candidates used to be dropped after one sample
+// each, and on an H200 one was taken for matmul 4096x11008x4096 that needs 3 % more cycles.
 constexpr int kSamples[Halving::kRounds] = {1, 4, 10, 10, 10, 10, 10, 10};
 // How far behind the fastest a candidate of the slower half has to be to be dropped.
 constexpr double kBehind[Halving::kRounds] = {1.15, 1.06, 1.03, 1.02, 1.02, 1.01, 1.01, 1.01};
