@@ -22,7 +22,6 @@ namespace {
 
 using kbench::v1::Job;
 using kbench::v1::JobSpec;
-using kbench::v1::JobState;
 using kbench::v1::ListDevicesResponse;
 
 constexpr int kMostHistory = 500;  // jobs looked at
