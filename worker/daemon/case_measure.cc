@@ -7,7 +7,7 @@
 #include "worker/daemon/case_driver.h"
 #include "worker/experiment/signs.h"
 #include "worker/experiment/verdict.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench {
 namespace {

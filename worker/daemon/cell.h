@@ -44,7 +44,7 @@ struct Cell {
   std::vector<std::string> stages;
   double tune_seconds = 0;   // of a choice that was measured in this case; else 0
   double check_seconds = 0;  // wall time of the check before the rounds
-  double end_to_end_seconds = 0;
+  std::vector<double> end_to_end_calls;  // seconds
 
   experiment::SampleCost cost;
   experiment::CellRecord record;

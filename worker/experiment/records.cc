@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "worker/stats/comparison.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench::experiment {
 

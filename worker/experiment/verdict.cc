@@ -5,7 +5,7 @@
 #include <set>
 
 #include "worker/experiment/signs.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench::experiment {
 namespace {

@@ -1,7 +1,7 @@
 #include <cstddef>
 
 #include "worker/stats/comparison.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench::stats {
 namespace {

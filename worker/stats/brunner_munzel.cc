@@ -7,7 +7,7 @@
 
 #include "worker/stats/comparison.h"
 #include "worker/stats/distributions.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 #include "worker/stats/trend.h"
 
 namespace kbench::stats {

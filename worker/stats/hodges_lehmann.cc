@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "worker/stats/distributions.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench::stats {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "worker/experiment/compare.h"
 #include "worker/experiment/stop_rule.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench::experiment {
 namespace {

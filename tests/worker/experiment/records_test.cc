@@ -9,7 +9,7 @@
 
 #include "worker/experiment/budget.h"
 #include "worker/experiment/stop_rule.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench::experiment {
 namespace {
