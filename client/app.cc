@@ -91,8 +91,8 @@ int RunParsed(const Commands& commands, const std::vector<std::string>& argument
 std::vector<std::unique_ptr<Command>> AllCommands() {
   Commands commands;
   for (auto make :
-       {MakeSubmit, MakeWatch, MakeList, MakeShow, MakeCompare, MakeSuite, MakeCancel, MakeKernels,
-        MakeDevices, MakeArtifacts, MakeSelftest, MakeUp, MakeDown, MakeVersion}) {
+       {MakeSubmit, MakeWatch, MakeList, MakeShow, MakeCompare, MakeSuite, MakeReportVerb, MakeCancel,
+        MakeKernels, MakeDevices, MakeArtifacts, MakeSelftest, MakeUp, MakeDown, MakeVersion}) {
     commands.push_back(make());
   }
   return commands;

@@ -14,6 +14,7 @@ std::unique_ptr<Command> MakeShow();
 std::unique_ptr<Command> MakeCancel();
 std::unique_ptr<Command> MakeCompare();
 std::unique_ptr<Command> MakeSuite();
+std::unique_ptr<Command> MakeReportVerb();
 std::unique_ptr<Command> MakeSelftest();
 std::unique_ptr<Command> MakeKernels();
 std::unique_ptr<Command> MakeDevices();

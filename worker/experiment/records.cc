@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "worker/stats/comparison.h"
 #include "stats/summary.h"
+#include "worker/stats/comparison.h"
 
 namespace kbench::experiment {
 

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "worker/experiment/stop_rule.h"
 #include "stats/median_interval.h"
 #include "stats/summary.h"
+#include "worker/experiment/stop_rule.h"
 
 namespace kbench::experiment {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <set>
 
-#include "worker/experiment/signs.h"
 #include "stats/summary.h"
+#include "worker/experiment/signs.h"
 
 namespace kbench::experiment {
 namespace {

@@ -1,7 +1,7 @@
 #include <cstddef>
 
-#include "worker/stats/comparison.h"
 #include "stats/summary.h"
+#include "worker/stats/comparison.h"
 
 namespace kbench::stats {
 namespace {

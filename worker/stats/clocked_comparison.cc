@@ -9,8 +9,7 @@ namespace {
 
 // Of the rounds that have a median.
 std::span<const int> NumbersOf(const RoundSeries& series) {
-  return std::span(series.numbers)
-      .first(std::min(series.numbers.size(), series.medians.size()));
+  return std::span(series.numbers).first(std::min(series.numbers.size(), series.medians.size()));
 }
 
 bool ClocksKnown(const RoundSeries& series) {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "worker/stats/distributions.h"
 #include "stats/summary.h"
+#include "worker/stats/distributions.h"
 
 namespace kbench::stats {
 namespace {
