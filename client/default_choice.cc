@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "client/implementation_name.h"
+
 namespace kbench::client {
 namespace {
 
@@ -15,8 +17,7 @@ bool Takes(const ImplementationInfo& one, const std::string& dtype) {
 }
 
 std::string FamilyOf(const ImplementationInfo& one) {
-  if (!one.family().empty()) return one.family();
-  return one.name().substr(0, one.name().find_first_of("/@"));
+  return one.family().empty() ? client::FamilyOf(one.name()) : one.family();
 }
 
 bool IsDefault(const KernelInfo& kernel, const ImplementationInfo& one, const std::string& dtype) {

@@ -10,6 +10,10 @@ namespace kbench::client {
 std::string BaseOf(const std::string& name);
 // "torch211" of "torch/flash@torch211"; empty where none is said.
 std::string EnvironmentOf(const std::string& name);
+// "torch" of "torch/flash@torch211".
+std::string FamilyOf(const std::string& name);
+// "/flash" of "torch/flash@torch211"; empty for a family's plain one.
+std::string VariantOf(const std::string& name);
 // Whether `asked`, without an environment, is the name of the implementation or of its family.
 bool IsOrHas(const std::string& asked, const std::string& implementation);
 

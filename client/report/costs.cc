@@ -6,6 +6,8 @@
 #include <functional>
 #include <set>
 
+#include "client/implementation_name.h"
+
 namespace kbench::client {
 namespace {
 

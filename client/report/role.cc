@@ -39,12 +39,4 @@ std::string RoleName(Role role, bool cpu) {
   return "other";
 }
 
-std::string FamilyOf(const std::string& implementation) {
-  return implementation.substr(0, implementation.find_first_of("/@"));
-}
-
-std::string VariantOf(const std::string& implementation) {
-  return BaseOf(implementation).substr(FamilyOf(implementation).size());
-}
-
 }  // namespace kbench::client

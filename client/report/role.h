@@ -21,9 +21,4 @@ Role RoleOf(const std::string& implementation);
 // "CUDA", "library", "torch", "Triton", "Triton AOT", "other". On a CPU kHand is "plain C++".
 std::string RoleName(Role role, bool cpu);
 
-// "torch" of "torch/flash@torch211".
-std::string FamilyOf(const std::string& implementation);
-// "/flash" of "torch/flash@torch211"; empty for a family's plain one.
-std::string VariantOf(const std::string& implementation);
-
 }  // namespace kbench::client

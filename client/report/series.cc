@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/catalog/catalog.h"
+#include "kernels/catalog/words.h"
 
 namespace kbench::client {
 namespace {
@@ -20,17 +21,9 @@ using Words = std::vector<std::pair<std::string, std::string>>;  // {"m","4096"}
 
 Words WordsOf(const std::string& shape) {
   Words words;
-  std::size_t begin = 0;
-  while (begin <= shape.size()) {
-    const std::size_t end = std::min(shape.find(',', begin), shape.size());
-    const std::string word = shape.substr(begin, end - begin);
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos) {
-      words.emplace_back(word, "");
-    } else {
-      words.emplace_back(word.substr(0, equals), word.substr(equals + 1));
-    }
-    begin = end + 1;
+  for (const std::string& word : catalog::Split(shape, ',')) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    words.emplace_back(word.substr(0, equals), equals < word.size() ? word.substr(equals + 1) : "");
   }
   return words;
 }

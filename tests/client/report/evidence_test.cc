@@ -1,5 +1,6 @@
 #include "client/report/evidence.h"
 
+#include "client/implementation_name.h"
 #include "client/report/ratio.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
