@@ -34,8 +34,8 @@ std::vector<int> JobView::Apply(const JobEvent& event) {
     case JobEvent::kProgress:
       progress_ = event.progress();
       break;
-    case JobEvent::kQueuePosition:
-      job_.set_queue_position(event.queue_position());
+    case JobEvent::kQueue:
+      job_.set_queue_position(event.queue().position());
       break;
     default:
       break;

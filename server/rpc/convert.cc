@@ -43,6 +43,24 @@ scheduler::Held ToHeld(const AttemptId& id, bool finished) {
   return {{id.job(), id.case_index()}, id.attempt(), id.epoch(), finished};
 }
 
+scheduler::PriorityClass ToPriorityClass(const std::string& name) {
+  if (name == "ci") return scheduler::PriorityClass::kCi;
+  return name == "batch" ? scheduler::PriorityClass::kBatch
+                         : scheduler::PriorityClass::kInteractive;
+}
+
+void FillFromJob(const kbench::v1::Job& job, double created_at, scheduler::JobEntry& entry) {
+  entry.owner = job.owner();
+  entry.priority_class = ToPriorityClass(job.spec().priority_class());
+  entry.submitted_at = created_at;
+  entry.hold = job.spec().has_hold();
+  for (scheduler::Case& item : entry.cases) {
+    if (item.ref.index < job.spec().cases_size()) {
+      item.need = NeedOf(job.spec().cases(item.ref.index));
+    }
+  }
+}
+
 scheduler::JobEntry ToJobEntry(const kbench::v1::Job& job, double created_at, std::int64_t order) {
   scheduler::JobEntry entry;
   entry.name = job.name();
@@ -55,9 +73,9 @@ scheduler::JobEntry ToJobEntry(const kbench::v1::Job& job, double created_at, st
   for (int i = 0; i < job.spec().cases_size(); ++i) {
     scheduler::Case item;
     item.ref = {job.name(), i};
-    item.need = NeedOf(job.spec().cases(i));
     entry.cases.push_back(std::move(item));
   }
+  FillFromJob(job, created_at, entry);
   return entry;
 }
 

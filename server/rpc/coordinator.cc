@@ -51,11 +51,9 @@ absl::Status Coordinator::Load() {
   std::map<std::string, ActiveJob> active;
   for (scheduler::JobEntry& entry : restored.jobs) {
     KB_ASSIGN_OR_RETURN(const kbench::v1::Job job, store_.GetJob(entry.name, false));
-    active[entry.name] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()),
-                          static_cast<double>(ToMicros(job.create_time())) * 1e-6};
-    for (scheduler::Case& item : entry.cases) {
-      item.need = NeedOf(job.spec().cases(item.ref.index));
-    }
+    const double created_at = static_cast<double>(ToMicros(job.create_time())) * 1e-6;
+    active[entry.name] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()), created_at};
+    FillFromJob(job, created_at, entry);
   }
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
   MutexLock lock(mutex_);
@@ -140,7 +138,7 @@ void Coordinator::PublishPositions() {
   }
   for (const auto& [job, position] : changed) {
     kbench::v1::JobEvent event;
-    event.set_queue_position(position);
+    event.mutable_queue()->set_position(position);
     *event.mutable_time() = ToTimestamp(clock_.WallMicros());
     hub_.PublishEphemeral(job, event);
   }

@@ -197,6 +197,10 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
   worker.device_key = DeviceKey(device);
   worker.capabilities = CapabilitiesOf(device);
   worker.ready = TakesCases(device.state());
+  worker.uuid = device.uuid();
+  worker.model = device.model();
+  worker.architecture = device.architecture();
+  worker.labels = {device.labels().begin(), device.labels().end()};
   scheduler::HelloAnswer answer = scheduler_.WorkerHello(Now(), worker, ToHeldList(hello.held()));
   if (!answer.accepted) {
     spdlog::warn("worker {} refused: {}", hello.worker_id(), answer.refusal);

@@ -2,14 +2,9 @@
 #include <algorithm>
 
 #include "server/scheduler/scheduler.h"
+#include "server/scheduler/selector.h"
 
 namespace kbench::scheduler {
-
-bool Scheduler::Named(const std::string& selector, const WorkerEntry& worker) {
-  return selector.empty() || selector == worker.device ||
-         (selector == "gpu" && worker.device_kind == "cuda") ||
-         (selector == "cpu" && worker.device_kind == "cpu");
-}
 
 bool Scheduler::Able(const std::string& need, const WorkerEntry& worker) {
   return need.empty() || worker.capabilities.count(need) > 0;
@@ -17,7 +12,7 @@ bool Scheduler::Able(const std::string& need, const WorkerEntry& worker) {
 
 bool Scheduler::Matches(const std::string& selector, const std::string& need,
                         const WorkerEntry& worker) const {
-  if (!Named(selector, worker) || !Able(need, worker)) return false;
+  if (!Selects(selector, worker) || !Able(need, worker)) return false;
   if (!selector.empty() || worker.device_kind == "cuda") return true;
   return std::none_of(workers_.begin(), workers_.end(), [&](const auto& other) {
     return other.second.entry.device_kind == "cuda" && Able(need, other.second.entry);
@@ -36,7 +31,7 @@ bool Scheduler::MatchesSome(const JobState& job, const WorkerEntry& worker) cons
 
 bool Scheduler::Assignable(const WorkerState& worker, double now) const {
   if (!Live(worker, now) || !worker.entry.ready || worker.entry.draining ||
-      worker.needs_heartbeat || !worker.busy.empty()) {
+      !worker.entry.blocked.empty() || worker.needs_heartbeat || !worker.busy.empty()) {
     return false;
   }
   return std::none_of(leases_.begin(), leases_.end(), [&](const auto& lease) {

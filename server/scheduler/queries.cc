@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "server/scheduler/scheduler.h"
+#include "server/scheduler/selector.h"
 
 namespace kbench::scheduler {
 
@@ -47,7 +48,7 @@ std::string Scheduler::WaitReason(double now, const std::string& job) const {
   bool able = false;
   bool live = false;
   for (const auto& [id, worker] : workers_) {
-    known = known || Named(state.entry.device, worker.entry);
+    known = known || Selects(state.entry.device, worker.entry);
     if (!MatchesSome(state, worker.entry)) continue;
     able = true;
     if (!Live(worker, now)) continue;

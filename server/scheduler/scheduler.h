@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "server/scheduler/types.h"
+#include "server/scheduler/view.h"
 
 namespace kbench::scheduler {
 
@@ -72,6 +73,11 @@ class Scheduler {
   std::optional<CaseRef> RunningOn(const std::string& device) const;
   int QueuedCases() const;
   int RunningCases() const;
+  // The queue for people: at most `most` of the waiting jobs, in the order in which they would
+  // start.
+  QueueView View(double now, int most) const;
+  // Why a job is where it is; at most `most` of those before it. Of an unknown or ended job: kNone.
+  Explained Explain(double now, const std::string& job, int most) const;
 
  private:
   struct WorkerState {
@@ -95,7 +101,6 @@ class Scheduler {
   static LineKey KeyOf(const JobEntry& job);
   bool Live(const WorkerState& worker, double now) const;
   bool Assignable(const WorkerState& worker, double now) const;
-  static bool Named(const std::string& selector, const WorkerEntry& worker);
   static bool Able(const std::string& need, const WorkerEntry& worker);
   // The worker is one the case may run on, and can run it.
   bool Matches(const std::string& selector, const std::string& need,

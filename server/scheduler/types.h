@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,11 @@ enum class State { kQueued, kRunning, kSucceeded, kFailed, kCancelled, kExpired 
 
 bool IsFinal(State state);
 const char* StateName(State state);  // "QUEUED", "RUNNING" ...
+
+// The classes of jobs, the first goes first (with aging: see scheduler.h).
+enum class PriorityClass { kInteractive, kCi, kBatch };
+
+const char* ClassName(PriorityClass priority_class);  // "interactive", "ci", "batch"
 
 struct CaseRef {
   std::string job;  // jobs/<id>
@@ -56,15 +62,23 @@ struct Case {
   // When its worker first said that the newest attempt is finished and its result not sent yet; 0:
   // never. Not durable.
   double finished_since = 0;
+  // How long its device will be taken, seconds, from how long such cases took before
+  // (server/history); `low` and `high` bound what to expect. Not durable: made anew from the
+  // history.
+  double estimate = 10;
+  double estimate_low = 1;
+  double estimate_high = 60;
 };
 
 struct JobEntry {
   std::string name;
-  int priority = 500;
-  std::int64_t order = 0;  // position in the line: the order of submission
-  // A device's name, "gpu" or "cpu" for any of the kind; empty: a GPU where there is one, else the
-  // CPU.
-  std::string device;
+  std::string owner;
+  PriorityClass priority_class = PriorityClass::kInteractive;
+  double submitted_at = 0;    // seconds on the caller's clock
+  bool hold = false;          // its one case holds the device: nothing is measured
+  int priority = 500;         // among the jobs of its owner and class
+  std::int64_t order = 0;     // position in the line: the order of submission
+  std::string device;         // which devices may run it: a selector (selector.h)
   double queue_deadline = 0;  // 0: none; not started by then: EXPIRED
   State state = State::kQueued;
   std::string reason;
@@ -83,7 +97,14 @@ struct WorkerEntry {
   std::string device_key;              // host and hardware: two live workers must not share it
   std::set<std::string> capabilities;  // see Case::need
   bool ready = true;
-  bool draining = false;
+  bool draining = false;  // its process is about to end
+  // What selectors go by beside the name and the kind.
+  std::string uuid;
+  std::string model;         // "NVIDIA H200"
+  std::string architecture;  // "sm_90"
+  std::map<std::string, std::string> labels;
+  // Why it takes nothing though its worker is well: DRAINING, QUARANTINED; empty: it takes.
+  std::string blocked;
 };
 
 // An attempt as a worker names it.

@@ -63,7 +63,7 @@ TEST(ProgressTextTest, SaysWhereItStands) {
   JobView view;
   view.Apply(Event(kSnapshot));
   EXPECT_EQ(ProgressText(view), "job k3f9x2ab waits: 2 cases ahead");
-  view.Apply(Event("queue_position: 1"));
+  view.Apply(Event("queue { position: 1 }"));
   EXPECT_EQ(ProgressText(view), "job k3f9x2ab waits: 1 case ahead");
   view.Apply(
       Event("sequence: 5 case_changed { index: 1 state: JOB_STATE_RUNNING device: \"cpu\" }"));
