@@ -73,6 +73,8 @@ class Scheduler {
   std::optional<CaseRef> RunningOn(const std::string& device) const;
   int QueuedCases() const;
   int RunningCases() const;
+  // Position and start of a job in one call; of one that does not wait: position 0, start unknown.
+  Place PlaceOf(double now, const std::string& job) const;
   // The queue for people: at most `most` of the waiting jobs, in the order in which they would
   // start.
   QueueView View(double now, int most) const;

@@ -25,6 +25,8 @@ const char* RuleName(Rule rule) {
       return "PROMOTED_OTHER";
     case Rule::kDeviceBusy:
       return "DEVICE_BUSY";
+    case Rule::kHeld:
+      return "HELD";
     case Rule::kUnavailable:
       return "UNAVAILABLE";
   }
@@ -56,6 +58,9 @@ QueueView Scheduler::View(double now, int most) const {
     const JobState& job = jobs_.at(std::get<2>(key));
     WaitingJob& waiting = view.waiting.emplace_back();
     waiting.job = job.entry.name;
+    waiting.owner = job.entry.owner;
+    waiting.priority_class = job.entry.priority_class;
+    waiting.hold = job.entry.hold;
     waiting.next_case = *job.queued.begin();
     waiting.waiting_cases = static_cast<int>(job.queued.size());
     waiting.position = QueuePosition(job.entry.name);
@@ -65,6 +70,19 @@ QueueView Scheduler::View(double now, int most) const {
     }
   }
   return view;
+}
+
+Place Scheduler::PlaceOf(double now, const std::string& job) const {
+  Place place;
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return place;
+  place.position = QueuePosition(job);
+  for (const Case& item : found->second.entry.cases) {
+    if (!IsFinal(item.state)) place.estimated_seconds += item.estimate;
+  }
+  if (found->second.entry.state != State::kQueued) return place;
+  place.start = {WaitReason(now, job).empty(), now, now + place.position * 60.0};
+  return place;
 }
 
 Explained Scheduler::Explain(double now, const std::string& job, int most) const {
@@ -85,7 +103,7 @@ Explained Scheduler::Explain(double now, const std::string& job, int most) const
     ++explained.ahead_jobs;
     explained.ahead.insert(
         explained.ahead.begin(),
-        {other.entry.name, *other.queued.begin(),
+        {other.entry.name, *other.queued.begin(), other.entry.owner, other.entry.priority_class,
          other.entry.cases[static_cast<std::size_t>(*other.queued.begin())].estimate,
          Rule::kOwnOrder});
     if (static_cast<int>(explained.ahead.size()) > most) explained.ahead.pop_back();
