@@ -105,6 +105,15 @@ CREATE INDEX contents_by_size ON contents (size_bytes);
 ALTER TABLE artifacts ADD COLUMN shared INTEGER REFERENCES contents (id);
 )sql";
 
+// Device-seconds of every owner as of a time, from which they decay (scheduler::OwnerUsage).
+constexpr char kOwnerUsage[] = R"sql(
+CREATE TABLE owner_usage (
+  owner TEXT PRIMARY KEY,
+  seconds REAL NOT NULL,
+  as_of REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql";
+
 absl::Status Refuse(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = reason});
 }
@@ -113,7 +122,7 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 
 const std::vector<std::string>& Migrations() {
   static const std::vector<std::string>* const steps =
-      new std::vector<std::string>{kFirstSchema, kSharedContents};
+      new std::vector<std::string>{kFirstSchema, kSharedContents, kOwnerUsage};
   return *steps;
 }
 
