@@ -105,7 +105,9 @@ Ahead AheadOf(const std::vector<Job>& waiting, const ListDevicesResponse& known,
               const std::set<std::string>& devices, const CaseHistory& history) {
   Ahead ahead;
   for (const Job& job : waiting) {
-    if (Priority(job.spec()) < kDefaultPriority) continue;
+    // Priorities count within a class only, and a suite is of the last one.
+    const bool batch = job.spec().priority_class() == "batch";
+    if (batch && Priority(job.spec()) < kDefaultPriority) continue;
     if (!Meet(DevicesFor(known, job.spec().device()), devices)) continue;
     const int count = job.spec().cases_size();
     const int done = std::min(job.cases_done(), count);

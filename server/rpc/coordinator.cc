@@ -37,6 +37,7 @@ double Coordinator::Now() const { return wall_offset_ + clock_.SteadySeconds(); 
 
 absl::Status Coordinator::Start() {
   started_at_ = Now();
+  KB_RETURN_IF_ERROR(LoadDurations());
   KB_RETURN_IF_ERROR(Load());
   KB_ASSIGN_OR_RETURN(auto results, store_.LatestResults(kMostResultSeries));
   // Oldest first, so that the newest is the last to be evicted.
@@ -59,8 +60,9 @@ absl::Status Coordinator::Load() {
   MutexLock lock(mutex_);
   active_ = std::move(active);
   next_order_ = restored.next_order;
-  scheduler_ = scheduler::Scheduler(options_.scheduler);
+  ResetScheduler();
   broken_ = false;
+  for (scheduler::JobEntry& entry : restored.jobs) FillEstimates(*active_[entry.name].spec, entry);
   CommitEffects(
       scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch, restored.usages));
   return absl::OkStatus();
@@ -81,7 +83,7 @@ void Coordinator::OnStoreFailure(const absl::Status& status, std::int64_t genera
     sessions_.clear();
     // What memory says may not be on disk: it is void. Workers keep their attempts and their
     // results, and say so when they come back.
-    scheduler_ = scheduler::Scheduler(options_.scheduler);
+    ResetScheduler();
     active_.clear();
   }
   for (const auto& link : links) {

@@ -22,6 +22,7 @@
 #include "kbench/v1/worker_service.pb.h"
 #include "proto/support/clock.h"
 #include "proto/support/mutex.h"
+#include "server/history/durations.h"
 #include "server/metrics/metrics.h"
 #include "server/rpc/device_registry.h"
 #include "server/rpc/executor.h"
@@ -120,9 +121,21 @@ class Coordinator {
                                                const std::string& digest, bool& found);
   absl::Status StoreJob(const kbench::v1::SubmitJobRequest& request, const std::string& digest,
                         const kbench::v1::Job& job);
-  void JobIsDurable(const kbench::v1::Job& job, const scheduler::JobEntry& entry);
+  void JobIsDurable(const kbench::v1::Job& job, scheduler::JobEntry entry);
   void Decorate(kbench::v1::Job& job);
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
+
+  // coordinator_durations.cc
+  void ResetScheduler() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long the cases of a job will take where they will run, as far as that is known.
+  void FillEstimates(const kbench::v1::JobSpec& spec, scheduler::JobEntry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EstimateOn(const kbench::v1::JobSpec& spec, const kbench::v1::Device* device,
+                  scheduler::Case& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RecordDuration(const scheduler::Effects& effects,
+                      const std::vector<kbench::v1::Result>& results)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status LoadDurations();
 
   // coordinator_workers.cc
   // Links are closed outside the lock: an end may call back in.
@@ -156,6 +169,7 @@ class Coordinator {
   CondVar timer_wake_;
   scheduler::Scheduler scheduler_ ABSL_GUARDED_BY(mutex_);
   DeviceRegistry devices_ ABSL_GUARDED_BY(mutex_);
+  history::Durations durations_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, ActiveJob> active_ ABSL_GUARDED_BY(mutex_);
   std::map<std::shared_ptr<WorkerLink>, Session> sessions_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> positions_ ABSL_GUARDED_BY(mutex_);  // as last published

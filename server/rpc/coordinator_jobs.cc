@@ -3,6 +3,7 @@
 #include <cmath>
 #include <future>
 #include <set>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kernels/catalog/catalog.h"
@@ -131,13 +132,14 @@ absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::s
   return promise.get_future().get();
 }
 
-void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry) {
+void Coordinator::JobIsDurable(const Job& job, scheduler::JobEntry entry) {
   metrics_.JobSubmitted();
   MutexLock lock(mutex_);
   if (broken_) return;  // the store gives it back at the recovery
   active_[job.name()] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()),
                          static_cast<double>(ToMicros(job.create_time())) * 1e-6};
-  CommitEffects(scheduler_.AddJob(Now(), entry));
+  FillEstimates(job.spec(), entry);
+  CommitEffects(scheduler_.AddJob(Now(), std::move(entry)));
 }
 
 void Coordinator::Decorate(Job& job) {

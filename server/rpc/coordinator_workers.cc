@@ -295,6 +295,7 @@ void Coordinator::OnResult(const std::shared_ptr<WorkerLink>& link, const Sessio
       results.results.push_back(std::move(*result.mutable_results(i)));
     }
     step.batch.results = results.results;
+    RecordDuration(answer.effects, results.results);
     step.on_durable.push_back([this, stored = results.results] {
       for (const Result& item : stored) metrics_.RecordResult(item);
     });

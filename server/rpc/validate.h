@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,6 +26,12 @@ struct ValidateContext {
 
 absl::StatusOr<kbench::v1::JobSpec> ValidateSubmit(const kbench::v1::SubmitJobRequest& request,
                                                    const ValidateContext& context);
+
+// Where a case will run, as the scheduler will choose: devices that can run it before those that
+// cannot, then, without a selector, GPUs, then those that are there.
+std::vector<const kbench::v1::Device*> CandidateDevices(const std::string& selector,
+                                                        const kbench::v1::CaseSpec& spec,
+                                                        const DeviceRegistry& registry);
 
 // An INVALID_ARGUMENT with one field violation.
 absl::Status FieldError(const std::string& field, const std::string& reason,

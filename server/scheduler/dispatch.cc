@@ -74,6 +74,11 @@ void Scheduler::StartCase(double now, JobState& job, int index, WorkerState& wor
   AddLease(now, item);
   Pin(job, item.device);
   Served(now, job, item.worker);
+  job.turn_left -= item.estimate;
+  if (job.turn_left <= 0 && !job.queued.empty()) {
+    line_.Put(now, job, {});  // it stands there under its key
+    SetTurn(job, now);
+  }
   worker.interactive_last = job.entry.priority_class == PriorityClass::kInteractive;
   effects.cases.push_back({item});
   effects.assigns.push_back(

@@ -37,17 +37,24 @@ JobState& Scheduler::Adopt(double now, JobEntry entry) {
   JobState& job = jobs_[entry.name];
   job.owner = &usage_.Of(entry.owner);
   ++job.owner->jobs;
-  double seconds = 0;
-  for (const Case& item : entry.cases) seconds += item.estimate;
-  const double turn = std::min(options_.turn_factor * seconds, options_.bound_seconds);
-  job.key = {entry.priority, entry.submitted_at + turn, entry.order, next_serial_++};
+  job.key = {entry.priority, 0, entry.order, next_serial_++};
   job.since = std::min(entry.submitted_at, now);
   job.entry = std::move(entry);
   for (const Case& item : job.entry.cases) {
     if (!IsFinal(item.state)) ++job.open;
     if (item.state == State::kQueued) Queue(job, item.ref.index);
   }
+  SetTurn(job, job.entry.submitted_at);
   return job;
+}
+
+void Scheduler::SetTurn(JobState& job, double from) {
+  double seconds = 0;
+  for (const int index : job.queued) {
+    seconds += job.entry.cases[static_cast<std::size_t>(index)].estimate;
+  }
+  job.key.turn = from + std::min(options_.turn_factor * seconds, options_.bound_seconds);
+  job.turn_left = options_.bound_seconds;
 }
 
 Effects Scheduler::Restore(double now, std::vector<JobEntry> jobs, std::int64_t next_epoch,

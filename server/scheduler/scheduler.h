@@ -15,6 +15,8 @@
 //   3. Among the jobs of one owner and class the higher priority, then the earlier turn: the time
 //      of submission plus turn_factor times the job's estimate, that at most the bound. So the
 //      shorter goes first, and a long one is overtaken only by what came within the bound after it.
+//      A job that has had the device for as long as the bound gets another turn, as if it came
+//      then: nobody's long sweep holds up what comes after it for longer than that.
 //   4. Who has waited for bound_seconds is promoted: goes before all who have not, the longest
 //      waiting first. Promoted is an owner's class (on the devices it waits for), not a single job:
 //      a hundred old jobs of one owner must not take the device from everybody else. A case that
@@ -166,6 +168,7 @@ class Scheduler {
   Case* OpenCase(const std::string& worker_id, const Held& held);
 
   JobState& Adopt(double now, JobEntry entry);
+  void SetTurn(JobState& job, double from);
   void StartCase(double now, JobState& job, int index, WorkerState& worker, Effects& effects);
   void Dispatch(double now, Effects& effects);
   void LoseLease(double now, Case& item, Loss loss, Effects& effects);

@@ -19,7 +19,8 @@ absl::StatusOr<std::vector<CaseDuration>> ReadRecentDurations(Database& db, int 
   rows.Bind(most_results);
   std::vector<CaseDuration> durations;
   std::pair<std::int64_t, std::int64_t> last{0, -1};  // rows of one case come together
-  for (;;) {
+  int read = 0;
+  for (;; ++read) {
     KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
     if (!more) break;
     const std::pair<std::int64_t, std::int64_t> item{rows.Int(0), rows.Int(1)};
@@ -35,8 +36,8 @@ absl::StatusOr<std::vector<CaseDuration>> ReadRecentDurations(Database& db, int 
     }
     durations.back().implementations.push_back(rows.Text(7));
   }
-  // The oldest case may be cut by the limit; one of few cells would look slow.
-  if (!durations.empty() && durations.size() > 1) durations.pop_back();
+  // The oldest case may be cut by the limit: it would look slow for what is left of it.
+  if (read == most_results && durations.size() > 1) durations.pop_back();
   std::reverse(durations.begin(), durations.end());
   return durations;
 }
