@@ -147,11 +147,12 @@ class Scheduler {
   Field Competing(int pool) const;
   double ShareOf(int pool, int of) const;
   bool InteractiveTurn(int pool) const;
-  Standing StandingIn(const JobState& job, const Part& part) const;
+  Standing StandingIn(const JobState& job, const Part& part, Fields& fields) const;
   void TakeTurns(const Lane& own, Stage stage, const Field& field, Standing& standing) const;
-  std::vector<Ahead> AheadOf(const Standing& standing, int most) const;
+  static std::vector<Ahead> AheadOf(const Standing& standing, int most);
   std::vector<const JobState*> InOrder(int most) const;  // the waiting jobs
-  Standing StandingOf(const JobState& job) const;        // of its part that comes first
+  Place PlaceIn(double now, const JobState& job, Fields& fields) const;
+  Standing StandingOf(const JobState& job, Fields& fields) const;  // of its part that comes first
   DeviceView ViewOf(double now, const WorkerState& worker) const;
   bool IsPromoted(const JobState& job) const;
   void DeviceFor(double now, int pool, Explained& explained) const;
