@@ -60,6 +60,8 @@ class Scheduler {
   // Expires leases and queue deadlines. Call at NextDeadline() at the latest.
   Effects Tick(double now);
   std::optional<double> NextDeadline() const;
+  // Above every epoch given or reported so far.
+  std::int64_t next_epoch() const { return next_epoch_; }
 
   // Cases ahead of the job's next case on the devices it may run on, running ones included; 0 when
   // it runs itself or is unknown.

@@ -131,6 +131,15 @@ const std::vector<std::string>& Migrations() {
   return *steps;
 }
 
+absl::Status CheckSchema(Database& db) {
+  KB_ASSIGN_OR_RETURN(const std::int64_t version, db.QueryInt("PRAGMA user_version"));
+  if (version == static_cast<std::int64_t>(Migrations().size())) return absl::OkStatus();
+  return Refuse(db.path() + " was written by another version of kbench (schema " +
+                    std::to_string(version) +
+                    "); use that version, or start this one's server once",
+                "STORE_VERSION");
+}
+
 absl::Status Migrate(Database& db) {
   const auto newest = static_cast<std::int64_t>(Migrations().size());
   KB_ASSIGN_OR_RETURN(const std::int64_t tables, db.QueryInt("SELECT count(*) FROM sqlite_schema"));

@@ -83,6 +83,22 @@ absl::Status FillCases(Database& db, std::int64_t job_row, bool with_results, Jo
   }
 }
 
+// A text for each filter, so that each goes along an index and reads the page's rows alone.
+const char* ListingOf(const JobFilter& filter) {
+  const bool by_state = filter.state != kbench::v1::JOB_STATE_UNSPECIFIED;
+  if (by_state && !filter.owner.empty()) {
+    return "SELECT " KB_JOB_COLUMNS
+           " FROM jobs WHERE id < ? AND state = ? AND owner = ? ORDER BY id DESC";
+  }
+  if (by_state) {
+    return "SELECT " KB_JOB_COLUMNS " FROM jobs WHERE id < ? AND state = ? ORDER BY id DESC";
+  }
+  if (!filter.owner.empty()) {
+    return "SELECT " KB_JOB_COLUMNS " FROM jobs WHERE id < ? AND owner = ? ORDER BY id DESC";
+  }
+  return "SELECT " KB_JOB_COLUMNS " FROM jobs WHERE id < ? ORDER BY id DESC";
+}
+
 absl::StatusOr<std::int64_t> FindJobRow(Database& db, const std::string& name, Job& job) {
   KB_ASSIGN_OR_RETURN(Statement row,
                       db.Prepare("SELECT " KB_JOB_COLUMNS " FROM jobs WHERE name = ?"));
@@ -181,13 +197,12 @@ absl::StatusOr<Job> ReadJob(Database& db, const std::string& name, bool with_res
 absl::StatusOr<JobPage> ReadJobs(Database& db, const JobFilter& filter) {
   const std::string key = std::to_string(filter.state) + "/" + filter.owner;
   KB_ASSIGN_OR_RETURN(const std::int64_t before, ReadPageToken(filter.page_token, key));
-  KB_ASSIGN_OR_RETURN(
-      Statement rows,
-      db.Prepare("SELECT " KB_JOB_COLUMNS
-                 " FROM jobs WHERE id < ? AND (? < 0 OR state = ?) AND (? = '' OR owner = ?) "
-                 "ORDER BY id DESC"));
-  const int state = static_cast<int>(filter.state) - 1;
-  rows.Bind(before).Bind(state).Bind(state).Bind(filter.owner).Bind(filter.owner);
+  KB_ASSIGN_OR_RETURN(Statement rows, db.Prepare(ListingOf(filter)));
+  rows.Bind(before);
+  if (filter.state != kbench::v1::JOB_STATE_UNSPECIFIED) {
+    rows.Bind(static_cast<int>(filter.state) - 1);
+  }
+  if (!filter.owner.empty()) rows.Bind(filter.owner);
   const auto size = static_cast<std::size_t>(std::clamp(filter.page_size, 1, kMostJobs));
   JobPage page;
   std::size_t bytes = 0;
@@ -239,7 +254,7 @@ absl::StatusOr<Restored> ReadForRestore(Database& db) {
                  "j.owner, j.created_at, j.spec, c.case_index, c.state, c.attempts, "
                  "c.infra_failures, c.worker_deaths, c.open_epoch, c.device, c.worker, c.reason, "
                  "c.message, c.started_at, c.ended_at, c.lease_worker, c.lease_boot, "
-                 "c.lease_attempt, c.lease_epoch FROM jobs j JOIN cases c ON c.job = j.id "
+                 "c.lease_attempt, c.lease_epoch FROM jobs j LEFT JOIN cases c ON c.job = j.id "
                  "WHERE j.state <= 1 ORDER BY j.id, c.case_index"));
   constexpr int kSpec = 14;
   SpecPool pool;
@@ -257,7 +272,7 @@ absl::StatusOr<Restored> ReadForRestore(Database& db) {
       if (restored.specs.back() == nullptr) return Damaged("job " + restored.jobs.back().name);
     }
     scheduler::JobEntry& job = restored.jobs.back();
-    job.cases.push_back(RestoreCase(rows, job.name, kSpec + 1));
+    if (!rows.IsNull(kSpec + 1)) job.cases.push_back(RestoreCase(rows, job.name, kSpec + 1));
   }
 }
 
