@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
 #include "kbench/v1/job_service.grpc.pb.h"
 #include "kbench/v1/worker_service.grpc.pb.h"
 #include "tests/load/figures.h"
