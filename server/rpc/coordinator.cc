@@ -49,11 +49,13 @@ absl::Status Coordinator::Start() {
 absl::Status Coordinator::Load() {
   KB_ASSIGN_OR_RETURN(store::Restored restored, store_.Restore());
   std::map<std::string, ActiveJob> active;
-  for (scheduler::JobEntry& entry : restored.jobs) {
-    KB_ASSIGN_OR_RETURN(const kbench::v1::Job job, store_.GetJob(entry.name, false));
-    const double created_at = static_cast<double>(ToMicros(job.create_time())) * 1e-6;
-    active[entry.name] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()), created_at};
-    FillFromJob(job, created_at, entry);
+  for (std::size_t i = 0; i < restored.jobs.size(); ++i) {
+    scheduler::JobEntry& entry = restored.jobs[i];
+    kbench::v1::Job job;
+    job.set_owner(entry.owner);
+    *job.mutable_spec() = *restored.specs[i];
+    FillFromJob(job, entry.submitted_at, entry);
+    active[entry.name] = {std::move(restored.specs[i]), entry.submitted_at};
   }
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
   MutexLock lock(mutex_);
@@ -111,7 +113,7 @@ void Coordinator::TimerLoop() {
       if (!stop_) timer_wake_.WaitFor(mutex_, options_.timer_seconds);
       if (stop_) return;
       broken = broken_;
-      if (!broken) CommitEffects(scheduler_.Tick(Now()));
+      if (!broken && !draining_) CommitEffects(scheduler_.Tick(Now()));
     }
     const double steady = clock_.SteadySeconds();
     if (broken && steady - last_recovery > kRecoverySeconds) {
@@ -152,6 +154,11 @@ void Coordinator::Drain() {
     draining_ = true;
     for (const auto& [link, session] : sessions_) links.push_back(link);
   }
+  // What was decided before is on disk and sent then: a worker that hears of an assignment keeps
+  // it, and holds it when it says hello to the next coordinator.
+  std::promise<void> decided;
+  store_.Commit({}, [&](const absl::Status&, const auto&) { decided.set_value(); });
+  decided.get_future().wait();
   for (const auto& link : links) {
     link->Close(Unavailable("the coordinator is stopping; come back", "DRAINING"));
   }

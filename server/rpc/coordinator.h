@@ -28,6 +28,7 @@
 #include "server/rpc/links.h"
 #include "server/rpc/watch_hub.h"
 #include "server/scheduler/scheduler.h"
+#include "server/store/spec_pool.h"
 #include "server/store/store.h"
 
 namespace kbench::server {
@@ -157,6 +158,7 @@ class Coordinator {
   scheduler::Scheduler scheduler_ ABSL_GUARDED_BY(mutex_);
   DeviceRegistry devices_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, ActiveJob> active_ ABSL_GUARDED_BY(mutex_);
+  store::SpecPool specs_ ABSL_GUARDED_BY(mutex_);  // of `active_`
   std::map<std::shared_ptr<WorkerLink>, Session> sessions_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> positions_ ABSL_GUARDED_BY(mutex_);  // as last published
   std::int64_t next_order_ ABSL_GUARDED_BY(mutex_) = 1;

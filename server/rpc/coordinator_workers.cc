@@ -230,6 +230,7 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
     verdict.set_action(ToAction(action));
   }
   step.sends.emplace_back(link, std::move(message));
+  if (hello.held_size() > 0) step.batch.next_epoch = scheduler_.next_epoch();
   AddEffects(std::move(answer.effects), nullptr, step);
   Commit(std::move(step));
 }
@@ -314,6 +315,7 @@ void Coordinator::OnWorkerGone(const std::shared_ptr<WorkerLink>& link) {
   sessions_.erase(found);
   spdlog::info("worker {} has left", session.worker_id);
   devices_.WorkerLeft(session.worker_id);
+  if (draining_) return;  // nothing is assigned any more
   CommitEffects(scheduler_.WorkerGone(Now(), session.worker_id, session.boot_id));
 }
 

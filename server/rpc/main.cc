@@ -13,7 +13,9 @@
 #include "proto/support/logging.h"
 #include "proto/support/paths.h"
 #include "proto/support/signals.h"
+#include "server/rpc/retention_options.h"
 #include "server/rpc/server.h"
+#include "server/rpc/store_commands.h"
 #include "spdlog/spdlog.h"
 
 namespace {
@@ -46,6 +48,9 @@ int Run(const kbench::server::ServerOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && kbench::server::IsStoreCommand(argv[1])) {
+    return kbench::server::RunStoreCommand(argc, argv);
+  }
   kbench::server::ServerOptions options;
   options.data_dir = kbench::DataDir();
   std::string log_level = "info";
@@ -60,6 +65,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--data-dir", options.data_dir, "Where jobs and results are kept")
       ->capture_default_str();
+  kbench::server::AddRetentionOptions(app, &options.retention);
   app.add_option("--log-level", log_level, "trace, debug, info, warn or error")
       ->capture_default_str();
   try {

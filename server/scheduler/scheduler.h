@@ -87,6 +87,8 @@ class Scheduler {
   // Expires leases and queue deadlines. Call at NextDeadline() at the latest.
   Effects Tick(double now);
   std::optional<double> NextDeadline() const;
+  // Above every epoch given or reported so far.
+  std::int64_t next_epoch() const { return next_epoch_; }
 
   // Cases that start before the job's next one on the devices it may run on, those that run
   // included, if nothing else came and all took as long as estimated; 0 when it runs itself or is

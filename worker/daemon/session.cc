@@ -32,9 +32,18 @@ Session::Session(Options options, Attempts* attempts, DeviceMonitor* monitor,
 
 Session::~Session() { attempts_->OnChange(nullptr); }
 
+void Session::Drain() {
+  attempts_->StopTaking();
+  MutexLock lock(mutex_);
+  draining_ = true;
+  signalled_ = true;
+  wake_.NotifyAll();
+}
+
 void Session::Shutdown() {
   attempts_->Drain();
   MutexLock lock(mutex_);
+  draining_ = true;
   if (!stopping_) stop_at_ = Now() + options_.goodbye_seconds;
   stopping_ = true;
   signalled_ = true;
@@ -83,6 +92,7 @@ grpc::Status Session::Connect(bool* welcomed) {
     broken_ = false;
     welcomed_ = false;
     was_busy_ = false;
+    told_draining_ = false;
   }
   const auto stream = stub->Connect(&context);
   std::thread reader;
@@ -144,7 +154,7 @@ void Session::WriteLoop(Stream* stream) {
     double interval = 5;
     {
       MutexLock lock(mutex_);
-      changed = busy != was_busy_ || stopping_;
+      changed = busy != was_busy_ || stopping_ || (draining_ && !told_draining_);
       was_busy_ = busy;
       interval = heartbeat_seconds_;
     }
@@ -204,7 +214,8 @@ v1::WorkerMessage Session::MakeHeartbeat() {
     told_offer_ = condition.offer_version;
   }
   MutexLock lock(mutex_);
-  heartbeat.set_draining(stopping_);
+  heartbeat.set_draining(draining_);
+  told_draining_ = draining_;
   return message;
 }
 

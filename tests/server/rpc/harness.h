@@ -32,6 +32,13 @@ class TestServer {
 
   // Ends the server without a farewell and starts another over the same data.
   void Restart();
+  // Ends the server, does something to its folders, and starts another.
+  template <typename F>
+  void StopFor(F work) {
+    server_.reset();
+    work();
+    Start();
+  }
   Server& server() { return *server_; }
   std::shared_ptr<grpc::Channel> channel() const { return channel_; }
   kbench::v1::JobService::Stub& jobs() { return *jobs_; }

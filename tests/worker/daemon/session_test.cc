@@ -34,10 +34,9 @@ class ScriptedRunner final : public AttemptRunner {
     *outcome.result.mutable_id() = assign.id();
     outcome.result.add_results()->set_implementation("fake/fast");
     if (cancel.why() == CancelToken::Why::kShutdown) {
-      outcome.result.set_infra_error("worker is shutting down");
-    } else {
-      outcome.result.set_cancelled(cancel.cancelled());
+      outcome.result.clear_results();
     }
+    outcome.result.set_cancelled(cancel.cancelled());
     outcome.device = device_;
     return outcome;
   }
@@ -316,7 +315,31 @@ TEST_F(SessionTest, ShutdownHandsTheCaseBack) {
   EndWorker();
   EXPECT_LT(SystemClock().SteadySeconds() - begin, 1.4);
   EXPECT_TRUE(status_.ok());
-  EXPECT_EQ(LastResult().infra_error(), "worker is shutting down");
+  EXPECT_TRUE(LastResult().cancelled()) << "nobody asked: it is handed back";
+  EXPECT_EQ(LastResult().infra_error(), "");
+}
+
+TEST_F(SessionTest, ADrainFinishesTheCaseAndHandsBackWhatComesAfter) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  session_->Drain();
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return std::any_of(messages.begin(), messages.end(), [](const auto& message) {
+      return message.has_heartbeat() && message.heartbeat().draining();
+    });
+  })) << "told at once, not with the next heartbeat";
+  EXPECT_TRUE(session_->busy());
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(2)));  // was on its way
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  EXPECT_EQ(LastResult().id().epoch(), 2);
+  EXPECT_TRUE(LastResult().cancelled());
+  runner_->Release();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 2));
+  EXPECT_EQ(LastResult().id().epoch(), 1);
+  EXPECT_FALSE(LastResult().cancelled());
+  EXPECT_EQ(LastResult().results_size(), 1);
 }
 
 TEST_F(SessionTest, DisplacedEndsWithTheReason) {
