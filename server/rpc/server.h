@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/support/clock.h"
+#include "server/auth/options.h"
 #include "server/rpc/coordinator.h"
 
 namespace kbench::server {
@@ -16,6 +17,7 @@ struct ServerOptions {
   std::vector<std::string> listen;                // empty: the default socket
   std::string metrics_listen = "127.0.0.1:7601";  // empty: no metrics
   std::string data_dir;                           // empty: the default
+  auth::AuthOptions access;
   CoordinatorOptions coordinator;
 };
 
