@@ -29,6 +29,7 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
     device.set_state(state.empty() ? "READY" : state);
     device.set_state_message(heartbeat.device_message());
     *device.mutable_telemetry() = heartbeat.telemetry();
+    *device.mutable_foreign() = heartbeat.foreign();
     if (heartbeat.has_offer()) {
       *device.mutable_implementations() = heartbeat.offer().implementations();
       *device.mutable_absent() = heartbeat.offer().absent();
@@ -44,6 +45,7 @@ void DeviceRegistry::WorkerLeft(const std::string& worker_id) {
     device.set_state("OFFLINE");
     device.set_state_message("its worker is not connected");
     device.clear_telemetry();
+    device.clear_foreign();
   }
 }
 
