@@ -66,7 +66,7 @@ std::string StartCell(const QueuedJob& job, double now) {
   return WhenCell(job.start_estimate(), now);
 }
 
-// Of columns that do not fit, those whose letters come first in `least` go first.
+// Leaves out columns, the first of `least` first, until the rest fits.
 void DropColumns(const std::vector<std::string>& least, TextTable& table) {
   for (const std::string& name : least) {
     if (table.Width() <= table.width) return;

@@ -8,6 +8,12 @@ namespace kbench::server {
 
 using kbench::v1::Device;
 
+namespace {
+
+constexpr int kMostForeign = 64;  // processes; what a worker tells beyond is dropped
+
+}  // namespace
+
 void DeviceRegistry::WorkerSaidHello(const Device& device, const std::string& worker_id,
                                      std::int64_t now_micros) {
   // A worker that now offers its device under another name leaves no ghost behind.
@@ -30,6 +36,7 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
     device.set_state_message(heartbeat.device_message());
     *device.mutable_telemetry() = heartbeat.telemetry();
     *device.mutable_foreign() = heartbeat.foreign();
+    while (device.foreign_size() > kMostForeign) device.mutable_foreign()->RemoveLast();
     if (heartbeat.has_offer()) {
       *device.mutable_implementations() = heartbeat.offer().implementations();
       *device.mutable_absent() = heartbeat.offer().absent();

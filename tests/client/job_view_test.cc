@@ -62,8 +62,7 @@ TEST(JobViewTest, ASnapshotAfterABreakTellsWhatEndedMeanwhile) {
 TEST(ProgressTextTest, SaysWhereItStands) {
   JobView view;
   view.Apply(Event(kSnapshot));
-  EXPECT_EQ(ProgressText(view),
-            "job k3f9x2ab waits: 2 cases ahead, nobody can say when it starts");
+  EXPECT_EQ(ProgressText(view), "job k3f9x2ab waits: 2 cases ahead, nobody can say when it starts");
   view.Apply(Event(R"(time { seconds: 1000 } queue { position: 2
       start_estimate { earliest { seconds: 1040 } latest { seconds: 1170 } } })"));
   EXPECT_EQ(ProgressText(view), "job k3f9x2ab waits: 2 cases ahead, starts in 40 s to 3 min");
