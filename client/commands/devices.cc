@@ -84,7 +84,7 @@ class Devices final : public Command {
   void Declare(Arguments& arguments) override {
     DeclareFormat(arguments, &format_, {"table", "json"});
     arguments.Flag("-v,--verbose", &verbose_,
-                   "Also what the calibration found, what is absent, and who else is there");
+                   "Also the calibration, what is absent, who else is there");
   }
 
   int Run(Context& context) override {

@@ -191,8 +191,9 @@ std::vector<std::string> QueueLines(const QueueSnapshot& queue, double now, std:
   }
   lines.push_back("");
   const bool some = queue.waiting_size() > 0 && queue.waiting_size() < queue.waiting_jobs();
-  lines.push_back(WaitingSummary(queue) +
-                  (some ? fmt::format(", {} of them shown", queue.waiting_size()) : ""));
+  AddWrapped(
+      WaitingSummary(queue) + (some ? fmt::format(", {} of them shown", queue.waiting_size()) : ""),
+      0, width, lines);
   for (std::string& line : WaitingLines(queue, now, width)) lines.push_back(std::move(line));
   std::vector<std::string> owners = OwnerLines(queue, width);
   if (!owners.empty()) lines.push_back("");

@@ -52,7 +52,8 @@ TEST_F(QueueVerbsTest, QueuePassesItsFiltersAndPrints) {
   EXPECT_EQ(fake_.jobs.queue_requests[0].most_waiting(), 3);
   EXPECT_EQ(Run({"queue", "-o", "json"}), 0);
   EXPECT_THAT(out_.str(), StartsWith("{\"queue\":{\"time\""));
-  EXPECT_EQ(std::count(out_.str().begin(), out_.str().end(), '\n'), 1);
+  const std::string lines = out_.str();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1);
 }
 
 TEST_F(QueueVerbsTest, AFilterThatNobodyPassesNamesWhoWould) {

@@ -19,7 +19,10 @@ class QueueWatch {
  public:
   explicit QueueWatch(TestServer& server, const GetQueueRequest& request = {})
       : reader_(server.jobs().WatchQueue(&context_, request)) {}
-  ~QueueWatch() { End().IgnoreError(); }
+  ~QueueWatch() {
+    Cancel();
+    End().IgnoreError();
+  }
   bool Next(QueueSnapshot* snapshot) { return reader_->Read(snapshot); }
   // The next snapshot for which the condition holds.
   bool Until(const std::function<bool(const QueueSnapshot&)>& holds, QueueSnapshot* snapshot) {
@@ -31,7 +34,6 @@ class QueueWatch {
   void Cancel() { context_.TryCancel(); }
   absl::Status End() {
     if (!finished_) {
-      context_.TryCancel();
       QueueSnapshot rest;
       while (reader_->Read(&rest)) {
       }
