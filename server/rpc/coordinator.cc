@@ -29,6 +29,7 @@ Coordinator::Coordinator(store::Store& store, metrics::Metrics& metrics, Clock& 
       clock_(clock),
       options_(options),
       wall_offset_(static_cast<double>(clock.WallMicros()) * 1e-6 - clock.SteadySeconds()),
+      queue_hub_(options.queue_seconds, options.queue_ping_seconds),
       scheduler_(options.scheduler) {}
 
 Coordinator::~Coordinator() { Stop(); }
@@ -85,6 +86,7 @@ void Coordinator::OnStoreFailure(const absl::Status& status, std::int64_t genera
     // results, and say so when they come back.
     scheduler_ = scheduler::Scheduler(options_.scheduler);
     active_.clear();
+    progress_.clear();
   }
   for (const auto& link : links) {
     link->Close(Unavailable("the coordinator cannot write to its store; come back", "STORE_DOWN"));
@@ -122,28 +124,7 @@ void Coordinator::TimerLoop() {
     }
     PublishPositions();
     hub_.Tick(steady);
-  }
-}
-
-void Coordinator::PublishPositions() {
-  std::vector<std::pair<std::string, int>> changed;
-  const std::vector<std::string> watched = hub_.WatchedJobs();
-  {
-    MutexLock lock(mutex_);
-    std::map<std::string, int> positions;
-    for (const std::string& job : watched) {
-      const int position = scheduler_.QueuePosition(job);
-      const auto old = positions_.find(job);
-      if (old == positions_.end() || old->second != position) changed.emplace_back(job, position);
-      positions[job] = position;
-    }
-    positions_ = std::move(positions);
-  }
-  for (const auto& [job, position] : changed) {
-    kbench::v1::JobEvent event;
-    event.mutable_queue()->set_position(position);
-    *event.mutable_time() = ToTimestamp(clock_.WallMicros());
-    hub_.PublishEphemeral(job, event);
+    PublishQueue();
   }
 }
 
@@ -163,6 +144,7 @@ void Coordinator::Drain() {
     link->Close(Unavailable("the coordinator is stopping; come back", "DRAINING"));
   }
   hub_.CloseAll(Unavailable("the coordinator is stopping; resume with after_sequence", "DRAINING"));
+  queue_hub_.CloseAll(Unavailable("the coordinator is stopping; come back", "DRAINING"));
 }
 
 void Coordinator::Stop() {
@@ -184,7 +166,7 @@ void Coordinator::Stop() {
 metrics::LiveState Coordinator::Live() {
   metrics::LiveState live;
   live.devices = Devices();
-  live.watchers = hub_.size();
+  live.watchers = hub_.size() + queue_hub_.size();
   MutexLock lock(mutex_);
   live.queued_cases = scheduler_.QueuedCases();
   live.running_cases = scheduler_.RunningCases();

@@ -151,7 +151,10 @@ void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry)
 void Coordinator::Decorate(Job& job) {
   if (HasEnded(job)) return;
   MutexLock lock(mutex_);
-  job.set_queue_position(scheduler_.QueuePosition(job.name()));
+  const scheduler::Place place = scheduler_.PlaceOf(Now(), job.name());
+  job.set_queue_position(place.position);
+  job.set_estimated_seconds(place.estimated_seconds);
+  if (place.start.known) SetRange(place.start, job.mutable_start_estimate());
   const std::string reason = scheduler_.WaitReason(Now(), job.name());
   if (reason.empty()) return;
   job.set_reason(reason);

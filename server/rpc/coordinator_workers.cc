@@ -155,6 +155,7 @@ void Coordinator::OnWorkerMessage(const std::shared_ptr<WorkerLink>& link, Worke
 }
 
 void Coordinator::PublishProgress(kbench::v1::AttemptProgress progress) {
+  if (!NoteProgress(progress)) return;
   kbench::v1::JobEvent event;
   *event.mutable_time() = ToTimestamp(clock_.WallMicros());
   *event.mutable_progress() = std::move(*progress.mutable_progress());

@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "server/scheduler/ahead.h"
+#include "server/scheduler/fit.h"
 #include "server/scheduler/line.h"
 #include "server/scheduler/state.h"
 #include "server/scheduler/types.h"
@@ -111,7 +112,13 @@ class Scheduler {
   Place PlaceOf(double now, const std::string& job) const;
   // The queue for people: at most `most` of the waiting jobs, in the order of the policy; those for
   // different devices do not wait for each other.
-  QueueView View(double now, int most) const;
+  // With `wanted` only those jobs, looked for in the whole line.
+  using Wanted = std::function<bool(const JobEntry& job)>;
+  QueueView View(double now, int most, const Wanted& wanted = nullptr) const;
+  // How each device suits a job that has not ended.
+  std::vector<Fit> Fits(double now, const std::string& job) const;
+  // Whether some case of the job may ever run on the device.
+  bool MayRunOn(const std::string& job, const std::string& device) const;
   // Why a job is where it is; at most `most` of those before it. Of an unknown or ended job: kNone.
   Explained Explain(double now, const std::string& job, int most) const;
 
@@ -161,6 +168,7 @@ class Scheduler {
   Window YieldOf(double now, const Case& item) const;
 
   // The first queued case of the job that the worker may take; -1: none.
+  std::string Hindrance(double now, const JobState& job, const WorkerState& worker) const;
   int NextFor(const JobState& job, const WorkerState& worker);
   Case* FindCase(const CaseRef& ref);
   // The case whose newest attempt this is, or nullptr when it is fenced off, another worker's, or

@@ -12,6 +12,8 @@
 namespace kbench {
 namespace {
 
+constexpr int kMostForeign = 64;  // of the processes in a heartbeat
+
 double Now() { return SystemClock().SteadySeconds(); }
 
 bool Displaced(const grpc::Status& status) {
@@ -210,6 +212,16 @@ v1::WorkerMessage Session::MakeHeartbeat() {
   v1::WorkerMessage message;
   v1::Heartbeat& heartbeat = *message.mutable_heartbeat();
   *heartbeat.mutable_telemetry() = monitor_->Now();
+  // As that look, or the one before the burst that runs, saw them.
+  for (const ForeignProcess& process : monitor_->LastForeign()) {
+    if (heartbeat.foreign_size() >= kMostForeign) break;
+    v1::ForeignProcess& foreign = *heartbeat.add_foreign();
+    foreign.set_pid(process.pid);
+    foreign.set_user(process.user);
+    foreign.set_command(process.command);
+    foreign.set_memory_bytes(process.memory_bytes);
+    foreign.set_utilization(process.utilization);
+  }
   // A wedged device is asked again each time: the driver may have recovered it.
   if (!attempts_->device().ok()) attempts_->SetDevice(monitor_->Check());
   // After the telemetry, which may take its time: held must be as fresh as can be.

@@ -92,6 +92,7 @@ class FakeWorker {
             const std::string& state = "READY");
   void Beat(const kbench::v1::Heartbeat& heartbeat);
   void Progress(const kbench::v1::AttemptId& id, int round);
+  void Send(const kbench::v1::WorkerMessage& message) { stream_->Write(message); }
   void SendResult(const kbench::v1::AttemptResult& result);
   // A good result for everything an assignment asks for.
   static kbench::v1::AttemptResult GoodResult(const kbench::v1::Assign& assign);

@@ -164,7 +164,24 @@ TEST_F(SessionTest, HelloHeartbeatAssignResultAck) {
   for (const auto& message : coordinator_->received()) {
     EXPECT_EQ(message.heartbeat().device_state(), "READY");
     EXPECT_EQ(message.heartbeat().telemetry().temperature_celsius(), 40);
+    EXPECT_EQ(message.heartbeat().foreign_size(), 0);
   }
+}
+
+TEST_F(SessionTest, HeartbeatsNameForeignProcessesWithoutAskingTheDevice) {
+  monitor_.foreign_ = {{4711, "bob", "python", 0.37, std::int64_t{12} << 30}, {}};
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  const v1::Heartbeat heartbeat = coordinator_->received()[1].heartbeat();
+  EndWorker();
+  ASSERT_EQ(heartbeat.foreign_size(), 2);
+  EXPECT_EQ(heartbeat.foreign(0).pid(), 4711);
+  EXPECT_EQ(heartbeat.foreign(0).user(), "bob");
+  EXPECT_EQ(heartbeat.foreign(0).command(), "python");
+  EXPECT_EQ(heartbeat.foreign(0).memory_bytes(), std::int64_t{12} << 30);
+  EXPECT_EQ(heartbeat.foreign(0).utilization(), 0.37);
+  EXPECT_EQ(heartbeat.foreign(1).utilization(), -1) << "the driver does not tell";
+  EXPECT_EQ(monitor_.looks_, 0) << "a heartbeat may come in the middle of a burst";
 }
 
 TEST_F(SessionTest, WhatRunnersOfferIsToldInTheHelloAndAgainWhenItChanges) {
