@@ -17,6 +17,7 @@ std::unique_ptr<Command> MakeExplain();
 std::unique_ptr<Command> MakeTop();
 std::unique_ptr<Command> MakeCompare();
 std::unique_ptr<Command> MakeSuite();
+std::unique_ptr<Command> MakeReportVerb();
 std::unique_ptr<Command> MakeSelftest();
 std::unique_ptr<Command> MakeKernels();
 std::unique_ptr<Command> MakeDevices();
