@@ -38,6 +38,7 @@ void Coordinator::AddEffects(scheduler::Effects effects, const CaseResults* resu
 void Coordinator::AddCase(const scheduler::Case& item, const CaseResults* results, Step& step) {
   const auto job = active_.find(item.ref.job);
   if (job == active_.end()) return;
+  progress_.erase(item.ref);  // of another attempt
   store::NewEvent event;
   event.job = item.ref.job;
   *event.event.mutable_time() = ToTimestamp(clock_.WallMicros());

@@ -43,7 +43,7 @@ Heap& Choose(Heap& interactive, Heap& others, bool turn) {
 
 }  // namespace
 
-std::vector<const JobState*> Scheduler::InOrder(int most) const {
+std::vector<const JobState*> Scheduler::InOrder(int most, const Wanted& wanted) const {
   Field field;
   for (const auto& [id, lane] : line_.lanes()) field.Add(*lane);
   const double scale = usage_.Scale(0);
@@ -63,7 +63,7 @@ std::vector<const JobState*> Scheduler::InOrder(int most) const {
     const Next next = heap.top();
     heap.pop();
     const JobState* job = next.lane->jobs.At(next.index).job;
-    if (seen.insert(job).second) jobs.push_back(job);
+    if ((!wanted || wanted(job->entry)) && seen.insert(job).second) jobs.push_back(job);
     if (next.index + 1 < next.lane->jobs.Total().jobs) push(*next.lane, next.index + 1);
   }
   return jobs;

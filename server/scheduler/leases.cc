@@ -42,7 +42,7 @@ void Scheduler::RetryOrFail(double now, Case& item, const std::string& message, 
             "the worker died " + std::to_string(item.worker_deaths) +
                 " times while it ran this case, so it is not tried again",
             effects);
-  } else if (item.attempts >= options_.max_attempts) {
+  } else if (item.infra_failures >= options_.max_attempts) {  // what was handed back counts not
     EndCase(
         now, item, State::kFailed, "INFRA",
         "given up after " + std::to_string(item.attempts) + " attempts; the last one: " + message,
@@ -134,7 +134,7 @@ ResultAnswer Scheduler::WorkerResult(double now, const std::string& worker_id, c
   answer.accepted = true;
   const std::string job = item->ref.job;
   const bool cancelled = jobs_.at(job).entry.cancel_requested;
-  if (!item->lease && end.kind != AttemptEnd::Kind::kInfra) {
+  if (!item->lease && (end.kind == AttemptEnd::Kind::kResult || cancelled)) {
     // Nobody knows when it ended: the estimate stands for what it took.
     Owner& owner = *jobs_.at(job).owner;
     usage_.Add(std::min(item->started_at, now), owner, item->estimate);
@@ -149,8 +149,17 @@ ResultAnswer Scheduler::WorkerResult(double now, const std::string& worker_id, c
     item->open_epoch = 0;
     if (item->lease) {
       DropLease(now, *item, 0, answer.effects);
-      ++item->infra_failures;
       if (worker != workers_.end()) worker->second.needs_heartbeat = true;
+      if (end.kind == AttemptEnd::Kind::kCancelled) {
+        // Its worker is stopping and hands it back: nobody's fault.
+        item->reason.clear();
+        item->message = "handed back by worker " + worker_id + ", which is stopping";
+        Requeue(*item, answer.effects);
+        Settle(now, job, answer.effects);
+        Dispatch(now, answer.effects);
+        return answer;
+      }
+      ++item->infra_failures;
       RetryOrFail(now, *item, end.message.empty() ? "the attempt was given back" : end.message,
                   answer.effects);
     } else {

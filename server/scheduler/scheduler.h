@@ -38,6 +38,7 @@
 #include <vector>
 
 #include "server/scheduler/ahead.h"
+#include "server/scheduler/fit.h"
 #include "server/scheduler/line.h"
 #include "server/scheduler/state.h"
 #include "server/scheduler/types.h"
@@ -89,6 +90,8 @@ class Scheduler {
   // Expires leases and queue deadlines. Call at NextDeadline() at the latest.
   Effects Tick(double now);
   std::optional<double> NextDeadline() const;
+  // Above every epoch given or reported so far.
+  std::int64_t next_epoch() const { return next_epoch_; }
 
   // Cases that start before the job's next one on the devices it may run on, those that run
   // included, if nothing else came and all took as long as estimated; 0 when it runs itself or is
@@ -111,7 +114,13 @@ class Scheduler {
   Place PlaceOf(double now, const std::string& job) const;
   // The queue for people: at most `most` of the waiting jobs, in the order of the policy; those for
   // different devices do not wait for each other.
-  QueueView View(double now, int most) const;
+  // With `wanted` only those jobs, looked for in the whole line.
+  using Wanted = std::function<bool(const JobEntry& job)>;
+  QueueView View(double now, int most, const Wanted& wanted = nullptr) const;
+  // How each device suits a job that has not ended.
+  std::vector<Fit> Fits(double now, const std::string& job) const;
+  // Whether some case of the job may ever run on the device.
+  bool MayRunOn(const std::string& job, const std::string& device) const;
   // Why a job is where it is; at most `most` of those before it. Of an unknown or ended job: kNone.
   Explained Explain(double now, const std::string& job, int most) const;
 
@@ -150,7 +159,7 @@ class Scheduler {
   Standing StandingIn(const JobState& job, const Part& part, Fields& fields) const;
   void TakeTurns(const Lane& own, Stage stage, const Field& field, Standing& standing) const;
   static std::vector<Ahead> AheadOf(const Standing& standing, int most);
-  std::vector<const JobState*> InOrder(int most) const;  // the waiting jobs
+  std::vector<const JobState*> InOrder(int most, const Wanted& wanted) const;  // the waiting jobs
   Place PlaceIn(double now, const JobState& job, Fields& fields) const;
   Standing StandingOf(const JobState& job, Fields& fields) const;  // of its part that comes first
   DeviceView ViewOf(double now, const WorkerState& worker) const;
@@ -162,6 +171,7 @@ class Scheduler {
   Window YieldOf(double now, const Case& item) const;
 
   // The first queued case of the job that the worker may take; -1: none.
+  std::string Hindrance(double now, const JobState& job, const WorkerState& worker) const;
   int NextFor(const JobState& job, const WorkerState& worker);
   Case* FindCase(const CaseRef& ref);
   // The case whose newest attempt this is, or nullptr when it is fenced off, another worker's, or

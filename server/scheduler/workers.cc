@@ -91,6 +91,8 @@ HelloAnswer Scheduler::WorkerHello(double now, const WorkerEntry& worker,
   state.last_seen = now;
   state.needs_heartbeat = false;
   state.busy.clear();
+  // After a restore from an older backup workers may hold epochs that the store knows nothing of.
+  for (const Held& item : held) next_epoch_ = std::max(next_epoch_, item.epoch + 1);
   for (const Held& item : held) {
     const HeldAction action = JudgeHeld(now, worker, item, answer.effects);
     answer.held.emplace_back(item, action);

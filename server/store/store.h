@@ -20,6 +20,7 @@
 #include "kbench/v1/job.pb.h"
 #include "kbench/v1/result.pb.h"
 #include "server/scheduler/types.h"
+#include "server/store/upkeep.h"
 
 namespace kbench::store {
 
@@ -46,6 +47,7 @@ struct Batch {
   std::vector<kbench::v1::Result> results;      // with name, job and create_time
   std::vector<kbench::v1::Artifact> artifacts;  // with full names: artifacts/<job id>-<case>-<file>
   std::vector<NewEvent> events;
+  std::int64_t next_epoch = 0;  // raises the counter to at least this
 };
 
 // Called on the writer's thread once the batch is durable (or has failed: then nothing of it is),
@@ -81,8 +83,10 @@ struct Request {
 };
 
 struct Restored {
-  std::vector<scheduler::JobEntry> jobs;  // not ended
+  std::vector<scheduler::JobEntry> jobs;  // not ended; with owner and submitted_at
   std::vector<scheduler::OwnerUsage> usages;
+  // Of each of `jobs`. Those that are the same are kept once.
+  std::vector<std::shared_ptr<const kbench::v1::JobSpec>> specs;
   std::int64_t next_epoch = 1;
   std::int64_t next_order = 1;
 };
@@ -124,6 +128,8 @@ class Store {
       const std::string& job) = 0;
   virtual absl::StatusOr<kbench::v1::Artifact> GetArtifact(const std::string& name) = 0;
   virtual absl::StatusOr<Restored> Restore() = 0;
+  // Lives as long as the store.
+  virtual Upkeep& upkeep() = 0;
 };
 
 // Whether a result feeds the metrics and history: outcome OK, default flush, default precision.

@@ -216,6 +216,32 @@ TEST_F(SchedulerTest, FaultsOfTheMachineAreTriedThreeTimes) {
   EXPECT_THAT(world_.Job("jobs/a").message, ::testing::HasSubstr("fault"));
 }
 
+TEST_F(SchedulerTest, WhatAStoppingWorkerHandsBackIsNobodysFault) {
+  world_.Hello(gpu_);
+  world_.Add("jobs/a", 1, "gpu0");
+  for (int i = 0; i < 5; ++i) {  // more often than a fault of the machine may happen
+    const AssignTo assign = OneAssign();
+    EXPECT_TRUE(world_.Result("w-gpu", HeldOf(assign), AttemptEnd::Kind::kCancelled));
+    EXPECT_EQ(world_.CaseOf("jobs/a", 0).state, State::kQueued);
+    EXPECT_EQ(world_.CaseOf("jobs/a", 0).infra_failures, 0);
+    EXPECT_EQ(world_.CaseOf("jobs/a", 0).worker_deaths, 0);
+    EXPECT_TRUE(world_.TakeAssigns().empty()) << "not before its worker says how it is";
+    world_.Beat(gpu_, {}, true, true);
+    EXPECT_TRUE(world_.TakeAssigns().empty()) << "it is stopping";
+    world_.Beat(gpu_);
+  }
+  OneAssign();
+}
+
+TEST_F(SchedulerTest, EpochsStayAboveWhatWorkersHoldFromAfterABackup) {
+  world_.Add("jobs/a", 1, "gpu0");
+  const HelloAnswer answer = world_.Hello(gpu_, {{{"jobs/lost", 0}, 1, 700, false}});
+  ASSERT_EQ(answer.held.size(), 1u);
+  EXPECT_EQ(answer.held[0].second, HeldAction::kKill) << "a job that the store does not know";
+  world_.Beat(gpu_);
+  EXPECT_GT(OneAssign().epoch, 700);
+}
+
 TEST_F(SchedulerTest, ASecondLiveWorkerOnADeviceIsRefused) {
   world_.Hello(gpu_);
   WorkerEntry second = world_.Worker("w-other", "boot1", "gpu9", "cuda");
