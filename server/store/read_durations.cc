@@ -15,7 +15,8 @@ absl::StatusOr<std::vector<CaseDuration>> ReadRecentDurations(Database& db, int 
       db.Prepare("SELECT r.job, r.case_index, r.kernel, r.dtype, r.shape, r.mode, r.device, "
                  "r.implementation, c.ended_at - c.started_at, (SELECT count(*) FROM results o "
                  "WHERE o.job = r.job AND o.case_index = r.case_index) FROM "
-                 "(SELECT * FROM results ORDER BY id DESC LIMIT ?) r JOIN cases c "
+                 "(SELECT id, job, case_index, kernel, dtype, shape, mode, device, "
+                 "implementation FROM results ORDER BY id DESC LIMIT ?) r JOIN cases c "
                  "ON c.job = r.job AND c.case_index = r.case_index "
                  "WHERE c.state = 2 AND c.started_at > 0 ORDER BY r.id DESC"));
   rows.Bind(most_results);
