@@ -100,6 +100,14 @@ absl::Status ExplainConnection(const std::string& grpc_message, const std::strin
     return fault(address + " does not speak TLS, which your credentials for it ask for",
                  "NO_TLS_THERE");
   }
+  const bool tcp = address.rfind("unix:", 0) != 0;
+  if (tcp && Says(grpc_message, "failed to connect") &&
+      (Says(grpc_message, "Socket closed") || Says(grpc_message, "Connection reset"))) {
+    return fault("something answers on " + address +
+                     ", but not without TLS; ask an admin for a line (kbench-server invite), then: "
+                     "kbench-client join LINE (programs set KBENCH_TOKEN and KBENCH_CA)",
+                 "TLS_THERE");
+  }
   return absl::OkStatus();
 }
 

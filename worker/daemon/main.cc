@@ -142,12 +142,14 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
 absl::StatusOr<StoredCredentials> ChooseCoordinator(const WorkerOptions& options) {
   StoredCredentials chosen;
   std::string server = options.server;
+  const std::string path =
+      options.credentials.empty() ? WorkerCredentialsPath() : options.credentials;
   if (server.empty()) {
-    KB_ASSIGN_OR_RETURN(chosen, DefaultCredentials(WorkerCredentialsPath()));
+    KB_ASSIGN_OR_RETURN(chosen, DefaultCredentials(path));
     server = chosen.address.empty() ? DefaultSocketPath() : chosen.address;
   }
   KB_ASSIGN_OR_RETURN(chosen.address, NormalizeAddress(server));
-  KB_ASSIGN_OR_RETURN(chosen.credentials, CredentialsFor(chosen.address, WorkerCredentialsPath()));
+  KB_ASSIGN_OR_RETURN(chosen.credentials, CredentialsFor(chosen.address, path));
   return chosen;
 }
 

@@ -1,5 +1,5 @@
-// The worker's configuration file: which Python interpreters its runners may use. Clients pick
-// environments by name and never see a path. Pure apart from reading the file.
+// The sections of the worker's configuration file: which Python interpreters its runners may use.
+// Clients pick environments by name and never see a path. Pure apart from reading the file.
 #pragma once
 
 #include <iosfwd>
@@ -19,6 +19,10 @@ struct PythonEnvironment {
   std::vector<std::string> frameworks = {};  // empty: all that the device can use
   std::string origin = {};                   // for messages: where `python` was written
 };
+
+// OK for a key outside of all sections that is a flag of kbench-worker (worker_options.h reads
+// those).
+absl::Status CheckWorkerFlag(const std::string& key);
 
 // Where it lies unless --config says otherwise.
 std::string DefaultWorkerConfigPath();
