@@ -67,7 +67,9 @@ void ExpectBad(const std::string& line) {
   EXPECT_EQ(read.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(DetailsOf(read.status()).reason,
               ::testing::AnyOf("BAD_JOIN_LINE", "BAD_CREDENTIALS"));
-  if (line.size() > 20) EXPECT_THAT(MessageOf(read.status()), Not(HasSubstr(line.substr(12, 8))));
+  if (line.size() > 20) {
+    EXPECT_THAT(MessageOf(read.status()), Not(HasSubstr(line.substr(12, 8))));
+  }
 }
 
 TEST(JoinLine, EveryCutOrChangeIsNoticed) {

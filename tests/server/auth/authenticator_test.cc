@@ -57,7 +57,7 @@ class AuthenticatorTest : public ::testing::Test {
 
 TEST_F(AuthenticatorTest, ATokenSaysWho) {
   Authenticator authenticator = Make();
-  const std::string secret = Invite(Role::kCode, kNow + 5);
+  const std::string secret = Invite(Role::kCode, kNow + 5'000'000);
   for (const Transport transport : {Transport::kTls, Transport::kUnix, Transport::kPlainLoopback}) {
     const auto caller = authenticator.Identify(Bearer(transport, secret), kNow);
     ASSERT_TRUE(caller.ok()) << caller.status();
@@ -72,12 +72,12 @@ TEST_F(AuthenticatorTest, ATokenSaysWho) {
 
 TEST_F(AuthenticatorTest, ATokenThatMayNotBeUsed) {
   Authenticator authenticator = Make();
-  const std::string secret = Invite(Role::kAdmin, kNow + 5);
+  const std::string secret = Invite(Role::kAdmin, kNow + 5'000'000);
   const std::string revoked = Invite(Role::kAdmin, 0, true);
   const auto identify = [&](const Presented& presented, std::int64_t now = kNow) {
     return authenticator.Identify(presented, now);
   };
-  ExpectRefused(identify(Bearer(Transport::kTls, secret), kNow + 5), "EXPIRED_CREDENTIALS");
+  ExpectRefused(identify(Bearer(Transport::kTls, secret), kNow + 5'000'000), "EXPIRED_CREDENTIALS");
   ExpectRefused(identify(Bearer(Transport::kTls, revoked)), "REVOKED_CREDENTIALS");
   ExpectRefused(identify(Bearer(Transport::kTls, MakeTokenSecret())), "UNKNOWN_CREDENTIALS");
   ExpectRefused(identify(Bearer(Transport::kPlainNetwork, secret)), "TOKEN_IN_THE_CLEAR");
