@@ -24,6 +24,8 @@ constexpr char kServiceConfig[] = R"({
       {"service": "kbench.v1.JobService", "method": "GetJob"},
       {"service": "kbench.v1.JobService", "method": "ListJobs"},
       {"service": "kbench.v1.JobService", "method": "CancelJob"},
+      {"service": "kbench.v1.JobService", "method": "GetQueue"},
+      {"service": "kbench.v1.JobService", "method": "ExplainJob"},
       {"service": "kbench.v1.DeviceService"}
     ],
     "retryPolicy": {

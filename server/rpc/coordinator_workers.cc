@@ -155,6 +155,7 @@ void Coordinator::OnWorkerMessage(const std::shared_ptr<WorkerLink>& link, Worke
 }
 
 void Coordinator::PublishProgress(kbench::v1::AttemptProgress progress) {
+  if (!NoteProgress(progress)) return;
   kbench::v1::JobEvent event;
   *event.mutable_time() = ToTimestamp(clock_.WallMicros());
   *event.mutable_progress() = std::move(*progress.mutable_progress());
@@ -230,6 +231,7 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
     verdict.set_action(ToAction(action));
   }
   step.sends.emplace_back(link, std::move(message));
+  if (hello.held_size() > 0) step.batch.next_epoch = scheduler_.next_epoch();
   AddEffects(std::move(answer.effects), nullptr, step);
   Commit(std::move(step));
 }
@@ -238,7 +240,8 @@ void Coordinator::OnHeartbeat(const Session& session, const kbench::v1::Heartbea
   devices_.WorkerBeat(session.worker_id, heartbeat, clock_.WallMicros());
   if (heartbeat.has_offer()) {
     const kbench::v1::Device* device = devices_.OfWorker(session.worker_id);
-    if (device != nullptr) scheduler_.WorkerOffers(session.worker_id, CapabilitiesOf(*device));
+    if (device != nullptr)
+      scheduler_.WorkerOffers(Now(), session.worker_id, CapabilitiesOf(*device));
   }
   CommitEffects(scheduler_.WorkerHeartbeat(Now(), session.worker_id, session.boot_id,
                                            TakesCases(heartbeat.device_state()),
@@ -313,6 +316,7 @@ void Coordinator::OnWorkerGone(const std::shared_ptr<WorkerLink>& link) {
   sessions_.erase(found);
   spdlog::info("worker {} has left", session.worker_id);
   devices_.WorkerLeft(session.worker_id);
+  if (draining_) return;  // nothing is assigned any more
   CommitEffects(scheduler_.WorkerGone(Now(), session.worker_id, session.boot_id));
 }
 

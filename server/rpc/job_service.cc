@@ -3,6 +3,7 @@
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
 #include "server/auth/caller.h"
+#include "server/rpc/queue_stream.h"
 #include "server/rpc/reply.h"
 #include "server/rpc/watch_stream.h"
 
@@ -49,6 +50,26 @@ grpc::ServerWriteReactor<kbench::v1::JobEvent>* JobService::WatchJob(
       [this, name](const Watcher* watcher) { coordinator_.Unwatch(name, watcher); });
   coordinator_.Watch(name, stream);
   return stream.get();
+}
+
+grpc::Status JobService::GetQueue(grpc::ServerContext*, const kbench::v1::GetQueueRequest* request,
+                                  kbench::v1::QueueSnapshot* snapshot) {
+  return Reply(coordinator_.Queue(*request), snapshot);
+}
+
+grpc::ServerWriteReactor<kbench::v1::QueueSnapshot>* JobService::WatchQueue(
+    grpc::CallbackServerContext*, const kbench::v1::GetQueueRequest* request) {
+  const auto stream = QueueStream::Make(
+      coordinator_.least_queue_seconds(),
+      [this](const QueueWatcher* watcher) { coordinator_.UnwatchQueue(watcher); });
+  coordinator_.WatchQueue(*request, stream);
+  return stream.get();
+}
+
+grpc::Status JobService::ExplainJob(grpc::ServerContext*,
+                                    const kbench::v1::ExplainJobRequest* request,
+                                    kbench::v1::Explanation* explanation) {
+  return Reply(coordinator_.Explain(request->name()), explanation);
 }
 
 }  // namespace kbench::server

@@ -12,6 +12,7 @@
 #include "server/rpc/server.h"
 #include "server/rpc/server_options.h"
 #include "server/rpc/setup_commands.h"
+#include "server/rpc/store_commands.h"
 #include "spdlog/spdlog.h"
 
 namespace {
@@ -44,6 +45,9 @@ int Run(const kbench::server::ServerOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && kbench::server::IsStoreCommand(argv[1])) {
+    return kbench::server::RunStoreCommand(argc, argv);
+  }
   if (argc > 1 && kbench::server::IsSetupCommand(argv[1])) {
     return kbench::server::RunSetupCommand(argc, argv);
   }

@@ -8,13 +8,15 @@
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
 #include "server/auth/setup.h"
+#include "server/rpc/retention_options.h"
 
 namespace kbench::server {
 namespace {
 
 constexpr int kUsage = 2;
 constexpr char kFooter[] =
-    "Commands: init, renew, invite OWNER, tokens list, tokens revoke ID (each with --help).\n"
+    "Commands: init, renew, invite OWNER, tokens list, tokens revoke ID, backup DIR, restore DIR,\n"
+    "check (each with --help).\n"
     "Exit codes: 0 stopped by a signal, 2 wrong usage, 5 it cannot start.";
 
 void DeclareServing(CLI::App& app, ProgramOptions& options) {
@@ -30,6 +32,7 @@ void DeclareServing(CLI::App& app, ProgramOptions& options) {
   app.add_option("--data-dir", server.data_dir, "Where jobs and results are kept")
       ->take_last()
       ->capture_default_str();
+  AddRetentionOptions(app, &server.retention);
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn or error")
       ->take_last()
       ->capture_default_str();

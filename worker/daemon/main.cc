@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "proto/support/channel.h"
+#include "proto/support/clock.h"
 #include "proto/support/credentials.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
@@ -62,9 +63,22 @@ v1::WorkerHello MakeHello(const DeviceFacts& facts, const std::string& name) {
   return hello;
 }
 
-absl::Status ServeUntilSignal(const StoredCredentials& coordinator, const v1::WorkerHello& hello,
-                              Attempts* attempts, DeviceMonitor* monitor,
-                              const DeviceCondition* condition) {
+// Until nothing runs any more, for the grace at the most; a second signal ends it.
+void DrainSession(Session& session, double grace_seconds) {
+  session.Drain();
+  const double end = SystemClock().SteadySeconds() + grace_seconds;
+  if (session.busy() && grace_seconds > 0) {
+    spdlog::info("stopping: the running case has {:.0f} s to end; a second signal hands it back",
+                 grace_seconds);
+  }
+  while (session.busy() && SystemClock().SteadySeconds() < end) {
+    if (PollTerminationSignal(0.1) != 0) return;
+  }
+}
+
+absl::Status ServeUntilSignal(const StoredCredentials& coordinator, double grace_seconds,
+                              const v1::WorkerHello& hello, Attempts* attempts,
+                              DeviceMonitor* monitor, const DeviceCondition* condition) {
   Session::Options options;
   options.connect = [coordinator] {
     return MakeChannel(coordinator.address, coordinator.credentials);
@@ -79,6 +93,7 @@ absl::Status ServeUntilSignal(const StoredCredentials& coordinator, const v1::Wo
     kill(getpid(), SIGTERM);
   });
   WaitForTerminationSignal();
+  DrainSession(session, grace_seconds);
   session.Shutdown();
   serving.join();
   return status;
@@ -135,7 +150,8 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
   }
   CaseExecutor executor(std::move(executor_options));
   Attempts attempts(&executor, spool.get());
-  return ServeUntilSignal(coordinator, hello, &attempts, device.monitor.get(), &condition);
+  return ServeUntilSignal(coordinator, options.grace_seconds, hello, &attempts,
+                          device.monitor.get(), &condition);
 }
 
 // Where the coordinator is, and what this worker shows it.

@@ -12,6 +12,8 @@
 namespace kbench {
 namespace {
 
+constexpr int kMostForeign = 64;  // of the processes in a heartbeat
+
 double Now() { return SystemClock().SteadySeconds(); }
 
 bool Displaced(const grpc::Status& status) {
@@ -38,9 +40,18 @@ Session::Session(Options options, Attempts* attempts, DeviceMonitor* monitor,
 
 Session::~Session() { attempts_->OnChange(nullptr); }
 
+void Session::Drain() {
+  attempts_->StopTaking();
+  MutexLock lock(mutex_);
+  draining_ = true;
+  signalled_ = true;
+  wake_.NotifyAll();
+}
+
 void Session::Shutdown() {
   attempts_->Drain();
   MutexLock lock(mutex_);
+  draining_ = true;
   if (!stopping_) stop_at_ = Now() + options_.goodbye_seconds;
   stopping_ = true;
   signalled_ = true;
@@ -96,6 +107,7 @@ grpc::Status Session::Connect(bool* welcomed) {
     broken_ = false;
     welcomed_ = false;
     was_busy_ = false;
+    told_draining_ = false;
   }
   const auto stream = stub->Connect(&context);
   std::thread reader;
@@ -157,7 +169,7 @@ void Session::WriteLoop(Stream* stream) {
     double interval = 5;
     {
       MutexLock lock(mutex_);
-      changed = busy != was_busy_ || stopping_;
+      changed = busy != was_busy_ || stopping_ || (draining_ && !told_draining_);
       was_busy_ = busy;
       interval = heartbeat_seconds_;
     }
@@ -200,6 +212,16 @@ v1::WorkerMessage Session::MakeHeartbeat() {
   v1::WorkerMessage message;
   v1::Heartbeat& heartbeat = *message.mutable_heartbeat();
   *heartbeat.mutable_telemetry() = monitor_->Now();
+  // As that look, or the one before the burst that runs, saw them.
+  for (const ForeignProcess& process : monitor_->LastForeign()) {
+    if (heartbeat.foreign_size() >= kMostForeign) break;
+    v1::ForeignProcess& foreign = *heartbeat.add_foreign();
+    foreign.set_pid(process.pid);
+    foreign.set_user(process.user);
+    foreign.set_command(process.command);
+    foreign.set_memory_bytes(process.memory_bytes);
+    foreign.set_utilization(process.utilization);
+  }
   // A wedged device is asked again each time: the driver may have recovered it.
   if (!attempts_->device().ok()) attempts_->SetDevice(monitor_->Check());
   // After the telemetry, which may take its time: held must be as fresh as can be.
@@ -217,7 +239,8 @@ v1::WorkerMessage Session::MakeHeartbeat() {
     told_offer_ = condition.offer_version;
   }
   MutexLock lock(mutex_);
-  heartbeat.set_draining(stopping_);
+  heartbeat.set_draining(draining_);
+  told_draining_ = draining_;
   return message;
 }
 

@@ -91,17 +91,6 @@ absl::Status TakeFrameworks(const std::string& file, const std::string& section,
 
 }  // namespace
 
-absl::Status CheckWorkerFlag(const std::string& key) {
-  static const auto* flags = new std::vector<std::string>{
-      "credentials", "data-dir", "device", "log-level", "name",  "no-canaries",
-      "no-python",   "retune",   "runner", "server",    "spares"};
-  if (std::find(flags->begin(), flags->end(), key) != flags->end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "'{}' stands in no section and is no flag of kbench-worker; an interpreter stands "
-      "below [env.NAME], as in [env.default]",
-      key));
-}
-
 std::string DefaultWorkerConfigPath() { return ConfigDir() + "/worker.toml"; }
 
 absl::StatusOr<std::vector<PythonEnvironment>> ParseWorkerConfig(std::istream& text,
@@ -118,9 +107,12 @@ absl::StatusOr<std::vector<PythonEnvironment>> ParseWorkerConfig(std::istream& t
     const bool mark = item.name == kSectionBegin || item.name == kSectionEnd;
     if (mark && item.parents.size() < 2) continue;  // "env" of [env.default]
     if (!mark && item.parents.empty()) {
-      const absl::Status known = CheckWorkerFlag(item.name);
-      if (known.ok()) continue;
-      return Wrong(file, "", std::string(known.message()));
+      // The other keys there are flags (worker_options.h).
+      if (item.name != "python" && item.name != "frameworks") continue;
+      return Wrong(file, "",
+                   fmt::format("'{}' stands in no section; write it below [env.NAME], as in "
+                               "[env.default]",
+                               item.name));
     }
     KB_RETURN_IF_ERROR(CheckSection(file, item.parents));
     PythonEnvironment& environment = entry(item.parents[1]);

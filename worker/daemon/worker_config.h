@@ -20,10 +20,6 @@ struct PythonEnvironment {
   std::string origin = {};                   // for messages: where `python` was written
 };
 
-// OK for a key outside of all sections that is a flag of kbench-worker (worker_options.h reads
-// those).
-absl::Status CheckWorkerFlag(const std::string& key);
-
 // Where it lies unless --config says otherwise.
 std::string DefaultWorkerConfigPath();
 

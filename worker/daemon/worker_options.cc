@@ -28,18 +28,22 @@ constexpr char kFooter[] =
 // The keys of the file that are flags; sections are worker_config.h's.
 class FlagsOnly final : public CLI::ConfigTOML {
  public:
+  explicit FlagsOnly(const CLI::App& app) : app_(app) {}
   std::vector<CLI::ConfigItem> from_config(std::istream& text) const override {
     std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(text);
     std::erase_if(items, [](const CLI::ConfigItem& item) { return !item.parents.empty(); });
     for (const CLI::ConfigItem& item : items) {
-      const absl::Status known = CheckWorkerFlag(item.name);
-      if (!known.ok()) {
-        throw CLI::ConfigError("the configuration: " + std::string(known.message()),
-                               CLI::ExitCodes::ConfigError);
-      }
+      if (app_.get_option_no_throw("--" + item.name) != nullptr) continue;
+      throw CLI::ConfigError("the configuration: '" + item.name +
+                                 "' is no flag; an interpreter stands below [env.NAME], as in "
+                                 "[env.default]",
+                             CLI::ExitCodes::ConfigError);
     }
     return items;
   }
+
+ private:
+  const CLI::App& app_;
 };
 
 }  // namespace
@@ -77,13 +81,18 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
   app.set_config("--config", DefaultWorkerConfigPath(),
                  "These flags as keys, and which Python interpreters to use ([env.NAME]); where it "
                  "does not exist, the python3 on PATH");
-  app.config_formatter(std::make_shared<FlagsOnly>());
+  app.config_formatter(std::make_shared<FlagsOnly>(app));
   app.add_flag_callback(
       "--no-python", [options] { options->python = false; },
       "Start no Python runners: no torch, no Triton");
   app.add_option("--spares", options->spares,
                  "Warm spare runners of each program; of each Python one at most one")
       ->check(CLI::Range(0, 16))
+      ->capture_default_str();
+  app.add_option("--grace", options->grace_seconds,
+                 "Seconds that a running case has to end after a SIGTERM before it is handed back; "
+                 "a second SIGTERM hands it back at once")
+      ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();
   app.add_flag_callback(
       "--no-canaries", [options] { options->canaries = false; },

@@ -59,6 +59,7 @@ class FlakyStore final : public store::Store {
     return inner_->GetArtifact(name);
   }
   absl::StatusOr<store::Restored> Restore() override { return inner_->Restore(); }
+  store::Upkeep& upkeep() override { return inner_->upkeep(); }
 
  private:
   std::unique_ptr<store::Store> inner_;

@@ -1,4 +1,4 @@
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "worker/stats/median_interval.h"
+#include "stats/median_interval.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench::stats {
 

@@ -1,4 +1,4 @@
-#include "worker/stats/median_interval.h"
+#include "stats/median_interval.h"
 
 #include <gtest/gtest.h>
 
