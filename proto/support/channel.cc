@@ -75,7 +75,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   args.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
-  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 200);
+  // The time one attempt to connect has: a TLS handshake over a network needs more than a socket.
+  const bool unix_socket = address.rfind("unix:", 0) == 0;
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, unix_socket ? 200 : 10'000);
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
   return grpc::experimental::CreateCustomChannelWithInterceptors(
       address, TransportOf(credentials), args, IdentityOf(address, credentials));

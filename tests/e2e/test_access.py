@@ -101,6 +101,10 @@ def test_a_worker_joins_and_is_let_go(lab):
     lab.stack.wait_until(lambda: "refuses this worker" in worker.log.read_text() and "was revoked" in worker.log.read_text(),
                          "the worker does not say why", worker)
     assert not lab.stack.device_ready()
+    # It joins again, and goes on by itself.
+    line, _ = lab.invite("lab", "--role", "worker")
+    assert machine.run("kbench-worker", "join", line).code == 0
+    lab.stack.wait_until(lab.stack.device_ready, f"the device does not come back, see {worker.log}", worker)
 
 
 def test_ci_reads_its_environment(lab):

@@ -156,6 +156,21 @@ TEST(Gate, TheOwnerIsTheCaller) {
   };
   EXPECT_EQ(DetailsOf(cancel(*bo)).reason, "NOT_YOURS");
   EXPECT_EQ(cancel(*bo).code(), absl::StatusCode::kPermissionDenied);
+  // The same for holds, once the server has them.
+  const auto not_yours = [](const grpc::Status& status) {
+    return status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
+           status.error_code() == grpc::StatusCode::UNIMPLEMENTED;
+  };
+  kbench::v1::KeepHoldRequest keep;
+  keep.set_name(job.name());
+  kbench::v1::KeepHoldResponse kept;
+  grpc::ClientContext keeping;
+  EXPECT_TRUE(not_yours(bo->KeepHold(&keeping, keep, &kept)));
+  kbench::v1::EndHoldRequest end;
+  end.set_name(job.name());
+  kbench::v1::Job ended;
+  grpc::ClientContext ending;
+  EXPECT_TRUE(not_yours(bo->EndHold(&ending, end, &ended)));
   EXPECT_TRUE(cancel(*ana).ok());
   EXPECT_TRUE(cancel(*admin).ok());
 }
