@@ -99,6 +99,10 @@ bool ParseServerOptions(int argc, const char* const* argv, ProgramOptions* optio
   try {
     app.parse(argc, argv);
     return true;
+  } catch (const CLI::ConfigError& error) {
+    fmt::print(stderr, "kbench-server: {}: {}; a key is the name of a flag\n",
+               app.get_config_ptr()->as<std::string>(), error.what());
+    *exit_code = kUsage;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       *exit_code = app.exit(error);
