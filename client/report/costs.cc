@@ -13,9 +13,10 @@ using kbench::v1::Result;
 
 constexpr double kEssaySmallSum = 1048576;
 
-bool Apart(const kbench::v1::TimeDistribution& a, const kbench::v1::TimeDistribution& b) {
-  const bool sure = a.low() > 0 && b.low() > 0;
-  return sure && (a.low() > b.high() || b.low() > a.high());
+std::optional<bool> Apart(const kbench::v1::TimeDistribution& a,
+                          const kbench::v1::TimeDistribution& b) {
+  if (!(a.low() > 0) || !(b.low() > 0)) return std::nullopt;
+  return a.low() > b.high() || b.low() > a.high();
 }
 
 LaunchCosts CostsAt(const Series& series, const Series::Point& point) {
@@ -24,7 +25,7 @@ LaunchCosts CostsAt(const Series& series, const Series::Point& point) {
   for (const Role role : AllRoles()) {
     for (const Result& row : point.of->rows) {
       if (RoleOf(row.implementation()) != role || !IsUsable(row)) continue;
-      LaunchCost cost{&row, {}, false};
+      LaunchCost cost{&row, {}, {}};
       if (&row != found.reference) {
         cost.end_to_end = SpeedOf(EndToEndOf(row), EndToEndOf(*found.reference));
         cost.apart = Apart(EndToEndOf(row), EndToEndOf(*found.reference));

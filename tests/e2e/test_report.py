@@ -7,6 +7,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+import synthetic_results
+
 TORCH = pathlib.Path(os.environ.get("KBENCH_TORCH_PYTHON", "/nonexistent"))
 SUITE = """name: "little"
 summary: "Two kernels by size."
@@ -99,7 +101,7 @@ def test_ratios_are_those_of_the_worker(measured):
     compared = 0
     for row in rows:
         comparison = row.get("comparison", {})
-        case = [other for other in rows if other["case_index"] == row["case_index"]]
+        case = [other for other in rows if other.get("case_index") == row.get("case_index")]
         libraries = [other["implementation"] for other in case if other["implementation"].startswith("cpu/") and other["implementation"] != "cpu/naive"]
         # The report holds the fastest library against plain C++, the worker plain C++ against its baseline: where it is the only one, the inverse.
         if row["implementation"] != "cpu/naive" or libraries != [comparison.get("baseline")] or not comparison.get("low"):
@@ -120,6 +122,30 @@ def test_end_to_end_times_have_an_interval(measured):
         time = row["end_to_end_time"]
         assert row["end_to_end_seconds"] == time["median"], row
         assert 1 <= time["samples"] <= 7 and (time["samples"] < 7 or time["low"] <= time["median"] <= time["high"]), row
+
+
+def test_a_gpu_that_there_is_not(empty):
+    """Every implementation of the suite, from numbers that were made up: what the report finds in them is what went in."""
+    lines = "".join(json.dumps({"result": one}) + "\n" for one in synthetic_results.results())
+    (empty.root / "made_up.jsonl").write_text(lines)
+    ran = empty.client("report", "roi", "--from", empty.root / "made_up.jsonl", "--html", empty.root / "page.html")
+    assert ran.code == 0, ran
+    assert "247 rows of 52 cases: 247 OK, 247 of them VALID." in ran.out, ran
+    for title in ("sum fp32, by n", "softmax fp32, cols=4096, by rows", "matmul tf32, by m=n=k", "attention fp16, b=1,h=16,d=64, by s",
+                  "chain fp32, n=1048576, by depth", "chain fp32, depth=30, by n"):
+        assert f"**{title}**" in ran.out, title
+    # Triton has 1.06 of the roof that cuBLAS has; torch attention in fp32 0.4 where Triton has 0.94.
+    assert re.search(r"\| matmul \| Triton fp16 against cuBLAS fp16 \| 1\.04x \| 1\.0[56]\dx \[.*\] \| triton / cublas \| reproduced \|", ran.out), ran
+    assert re.search(r"\| attention \| Triton fp32 against torch fp32 \| 2\.35x \| 2\.3\d\dx \[.*\] \| triton / torch/flash \| reproduced \|", ran.out), ran
+    assert "truncated to tf32, not rounded: triton 7.8e-4, triton-aot 7.8e-4." in ran.out, ran
+    # 28 us beside 3.4 us, and 3.4 us beside 3 us.
+    assert re.search(r"\| sum fp32 n=64Ki \| triton - triton-aot \| \+2[45]\.\d\d us \[", ran.out), ran
+    assert re.search(r"\| sum fp32 n=64Ki \| triton-aot against cuda/vectorized \|.*\| yes \|", ran.out), ran
+    assert re.search(r"\| sum fp32 n=1Mi \| cuda/vectorized \|.*\| reference \|", ran.out), ran
+    page = (empty.root / "page.html").read_text()
+    root = ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>\n"))
+    assert len([node for node in root.iter() if node.tag.endswith("svg")]) == 3 and len(page) < 1 << 20
+    assert "NVIDIA L4" in page and "nan" not in page
 
 
 def test_wrong_use(shared, tmp_path):
