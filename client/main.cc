@@ -40,8 +40,9 @@ int main(int argc, char** argv) {
   auto* interrupt = new Interrupt;
   std::thread([interrupt] {
     while (true) {
-      WaitForTerminationSignal();
-      if (!interrupt->Fire()) _exit(kExitInterrupted);
+      bool typed = true;
+      const int signal = WaitForTerminationSignal(&typed);
+      if (!interrupt->Fire(signal, typed)) _exit(kExitInterrupted);
     }
   }).detach();
 

@@ -15,11 +15,13 @@ std::unique_ptr<Command> MakeCancel();
 std::unique_ptr<Command> MakeCompare();
 std::unique_ptr<Command> MakeSuite();
 std::unique_ptr<Command> MakeSelftest();
+std::unique_ptr<Command> MakeHold();
 std::unique_ptr<Command> MakeKernels();
 std::unique_ptr<Command> MakeDevices();
 std::unique_ptr<Command> MakeArtifacts();
 std::unique_ptr<Command> MakeUp();
 std::unique_ptr<Command> MakeDown();
 std::unique_ptr<Command> MakeVersion();
+std::unique_ptr<Command> MakeWith();
 
 }  // namespace kbench::client

@@ -82,7 +82,8 @@ absl::StatusOr<Job> Coordinator::Submit(const SubmitJobRequest& request) {
   {
     MutexLock lock(mutex_);
     KB_RETURN_IF_ERROR(CheckServing());
-    const ValidateContext context{&devices_, Now() - started_at_ < options_.known_again_seconds};
+    const ValidateContext context{&devices_, Now() - started_at_ < options_.known_again_seconds,
+                                  options_.max_hold_seconds, options_.may_run_code};
     KB_ASSIGN_OR_RETURN(*job.mutable_spec(), ValidateSubmit(request, context));
     const int queued = scheduler_.QueuedCases();
     if (queued + job.spec().cases_size() > options_.most_queued_cases) {
@@ -143,6 +144,7 @@ void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry)
 void Coordinator::Decorate(Job& job) {
   if (HasEnded(job)) return;
   MutexLock lock(mutex_);
+  for (kbench::v1::CaseStatus& status : *job.mutable_cases()) FillPlace(status);
   job.set_queue_position(scheduler_.QueuePosition(job.name()));
   const std::string reason = scheduler_.WaitReason(Now(), job.name());
   if (reason.empty()) return;

@@ -27,6 +27,16 @@ grpc::Status JobService::CancelJob(grpc::ServerContext*,
   return Reply(coordinator_.Cancel(request->name()), job);
 }
 
+grpc::Status JobService::KeepHold(grpc::ServerContext*, const kbench::v1::KeepHoldRequest* request,
+                                  kbench::v1::KeepHoldResponse* response) {
+  return Reply(coordinator_.KeepHold(request->name()), response);
+}
+
+grpc::Status JobService::EndHold(grpc::ServerContext*, const kbench::v1::EndHoldRequest* request,
+                                 kbench::v1::Job* job) {
+  return Reply(coordinator_.EndHold(request->name(), request->exit_code()), job);
+}
+
 grpc::ServerWriteReactor<kbench::v1::JobEvent>* JobService::WatchJob(
     grpc::CallbackServerContext*, const kbench::v1::WatchJobRequest* request) {
   const std::string name = request->name();

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,20 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--data-dir", options.data_dir, "Where jobs and results are kept")
       ->capture_default_str();
+  const CLI::AsNumberWithUnit duration(
+      std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}});
+  app.add_option("--max-hold", options.coordinator.max_hold_seconds,
+                 "The longest time for which `with` and `hold` may take a device: 90s, 30m, 2h "
+                 "(default: 2h)")
+      ->take_last()
+      ->transform(duration)
+      ->check(CLI::Range(1.0, 7 * 24 * 3600.0));
+  app.add_option("--hold-lapse", options.coordinator.hold_lapse_seconds,
+                 "How long a client that holds a device may be silent before it is taken back "
+                 "(default: 60s)")
+      ->take_last()
+      ->transform(duration)
+      ->check(CLI::Range(1.0, 3600.0));
   app.add_option("--log-level", log_level, "trace, debug, info, warn or error")
       ->capture_default_str();
   try {

@@ -105,6 +105,14 @@ CREATE INDEX contents_by_size ON contents (size_bytes);
 ALTER TABLE artifacts ADD COLUMN shared INTEGER REFERENCES contents (id);
 )sql";
 
+// Exit codes of the commands that held a device. Few jobs are holds: a table of their own.
+constexpr char kHoldEnds[] = R"sql(
+CREATE TABLE hold_ends (
+  job INTEGER PRIMARY KEY REFERENCES jobs (id),
+  exit_code INTEGER NOT NULL
+) STRICT;
+)sql";
+
 absl::Status Refuse(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = reason});
 }
@@ -113,7 +121,7 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 
 const std::vector<std::string>& Migrations() {
   static const std::vector<std::string>* const steps =
-      new std::vector<std::string>{kFirstSchema, kSharedContents};
+      new std::vector<std::string>{kFirstSchema, kSharedContents, kHoldEnds};
   return *steps;
 }
 

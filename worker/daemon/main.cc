@@ -17,6 +17,7 @@
 #include "proto/support/paths.h"
 #include "proto/support/signals.h"
 #include "spdlog/spdlog.h"
+#include "worker/daemon/held_command.h"
 #include "worker/daemon/python_runners.h"
 #include "worker/daemon/session.h"
 #include "worker/daemon/worker_options.h"
@@ -161,4 +162,10 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace kbench
 
-int main(int argc, char** argv) { return kbench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments[0] == kbench::kHeldCommandFlag) {
+    return kbench::RunHeldCommand(arguments);
+  }
+  return kbench::Main(argc, argv);
+}

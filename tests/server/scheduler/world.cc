@@ -99,6 +99,16 @@ void World::AddNeeding(const std::string& name, const std::vector<std::string>& 
   AddEntry(std::move(job));
 }
 
+void World::AddHold(const std::string& name, const std::string& device) {
+  JobEntry job;
+  job.name = name;
+  job.order = next_order_++;
+  job.device = device;
+  job.hold = true;
+  job.cases.emplace_back().ref = {name, 0};
+  AddEntry(std::move(job));
+}
+
 void World::AddEntry(JobEntry job) {
   durable_[job.name] = job;
   Apply(scheduler_->AddJob(now_, std::move(job)));
