@@ -69,10 +69,12 @@ class Waiter final : public JobObserver {
       return;
     }
     if (state != kbench::v1::JOB_STATE_QUEUED) return;
-    if (!told_ && !io_.err_is_terminal) {
+    // What begins at once is not worth a line.
+    const bool waits = view.job().queue_position() > 0 || !view.job().message().empty();
+    if (!told_ && waits && !io_.err_is_terminal) {
       io_.err << "kbench-client: " << WaitLine(view.job()) << std::endl;
+      told_ = true;
     }
-    told_ = true;
     progress_.Show(WaitLine(view.job()));
   }
   void OnCaseEnded(const Job&, const CaseStatus&) override { progress_.Erase(); }

@@ -53,8 +53,9 @@ class HoldDriverTest : public ::testing::Test {
     });
     const double start = SystemClock().SteadySeconds();
     AttemptOutcome outcome =
-        HoldDriver(context, KBENCH_WORKER, assign_, &cancel,
-                   [this](const v1::Progress& progress) { said_.push_back(progress); }, times_)
+        HoldDriver(
+            context, KBENCH_WORKER, assign_, &cancel,
+            [this](const v1::Progress& progress) { said_.push_back(progress); }, times_)
             .Run();
     seconds_ = SystemClock().SteadySeconds() - start;
     canceller.join();

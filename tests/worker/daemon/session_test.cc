@@ -446,8 +446,7 @@ TEST_F(SessionTest, AHoldSurvivesABrokenStream) {
   coordinator_->Forget();
   coordinator_->Start();
   ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
-    return !messages.empty() && messages[0].has_hello() &&
-           messages[0].hello().held_size() == 1 &&
+    return !messages.empty() && messages[0].has_hello() && messages[0].hello().held_size() == 1 &&
            messages[0].hello().device().state() == "HELD";
   }));
   EXPECT_EQ(runner_->started(), 1);
