@@ -90,6 +90,8 @@ int Serve(pid_t command, pid_t worker) {
     }
   }
   KillDescendants(getpid(), kKillSeconds);
+  int unused = 0;
+  Reap(command, &unused);
   return code;
 }
 
