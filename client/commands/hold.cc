@@ -57,11 +57,9 @@ class Hold final : public Command {
   std::string help() const override { return "Have a device to yourself: hold gpu0 --for 30m"; }
 
   void Declare(Arguments& arguments) override {
-    arguments.Positional("DEVICE", &device_, "As `devices` lists it: gpu0, cpu, a UUID");
-    arguments.Option("--for", &time_, "TIME", "How long at most: 90s, 30m, 2h");
+    asked_.Declare(arguments);
     arguments.Flag("--detach", &detach_,
-                   "Print the job's name and do not wait; it lasts its whole time, or until it is "
-                   "cancelled");
+                   "Print the job and do not wait: it lasts its time, or until `cancel`");
     DeclareFormat(arguments, &format_, {"table", "json"});
     arguments.Footer(
         "Ends at Ctrl-C, ENTER or the end of its time.\n"
@@ -71,7 +69,7 @@ class Hold final : public Command {
   }
 
   int Run(Context& context) override {
-    auto spec = HoldSpec(device_, time_);
+    auto spec = asked_.Spec();
     if (!spec.ok()) return ReportError(context.io, spec.status());
     spec->mutable_hold()->set_attached(!detach_);
     auto backend = context.connect(context.address);
@@ -125,8 +123,7 @@ class Hold final : public Command {
     return kExitOk;
   }
 
-  std::string device_;
-  std::string time_;
+  HoldOptions asked_;
   std::string format_ = "table";
   bool detach_ = false;
 };

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <csignal>
 
 #include "client/commands/await.h"
 #include "client/commands/verbs.h"
@@ -24,10 +24,10 @@ using kbench::v1::Device;
 
 constexpr char kHelp[] =
     "Write the command behind --: with gpu0 --for 30m -- python train.py\n"
-    "Exit codes: those of CMD (128 + the signal that ended it). Of kbench itself, with a line on\n"
-    "  standard error: 2 wrong use;  5 kbench or the machine failed;  6 it never got its turn;\n"
-    "  7 cancelled;  75 the queue is full, try again;  126 CMD cannot be run;  127 there is no\n"
-    "  such program;  130 Ctrl-C while it waited.";
+    "Exit codes: those of CMD (128 + the signal that ended it). Of kbench itself, with a line\n"
+    "  on standard error: 2 wrong use;  5 kbench or the machine failed;  6 it never got its\n"
+    "  turn;  7 cancelled;  75 the queue is full, try again;  126 CMD cannot be run;\n"
+    "  127 there is no such program;  130 Ctrl-C while it waited.";
 
 std::string Hostname() {
   char name[256] = {};
@@ -50,20 +50,19 @@ class With final : public Command {
   }
 
   void Declare(Arguments& arguments) override {
-    arguments.Positional("DEVICE", &device_, "As `devices` lists it: gpu0, cpu, a UUID");
     arguments.Rest(&command_);
-    arguments.Option("--for", &time_, "TIME", "How long at most: 90s, 30m, 2h");
+    asked_.Declare(arguments);
     arguments.Flag("--remote", &remote_,
-                   "Run CMD on the worker's host, in an empty folder, with a minimal environment");
+                   "Run CMD on the worker's host, in an empty folder of its own");
     arguments.Repeated("--setenv", &variables_, "NAME=VALUE", "With --remote: a variable for CMD");
     arguments.Footer(kHelp);
   }
 
   int Run(Context& context) override {
-    auto spec = HoldSpec(device_, time_);
+    auto spec = asked_.Spec();
     if (!spec.ok()) return ReportError(context.io, spec.status());
     if (command_.empty()) {
-      return ReportUsage(context.io, "with: a command is missing; write: with " + device_ +
+      return ReportUsage(context.io, "with: a command is missing; write: with " + asked_.device +
                                          " --for 30m -- CMD ...");
     }
     spec->mutable_hold()->set_attached(true);
@@ -73,7 +72,7 @@ class With final : public Command {
     auto backend = context.connect(context.address);
     if (!backend.ok()) return ReportError(context.io, backend.status());
     // Told before the wait, not after it.
-    const auto device = FindDevice(*backend, device_);
+    const auto device = FindDevice(*backend, asked_.device);
     if (!remote_ && device.ok() && !IsHere(device->hostname())) {
       return RefuseElsewhere(context, device->name(), device->hostname());
     }
@@ -149,6 +148,8 @@ class With final : public Command {
       const Interrupt::Diversion signals(context.interrupt, [&](int signal, bool typed) {
         if (!typed) command.Signal(signal);
       });
+      // Between the start of the command and the line above it was ours.
+      if (context.interrupt.fired()) command.Signal(SIGINT);
       ended = loop.Run({[&] { return command.code() >= 0; }, [&] { command.Terminate(); },
                         [&] { command.Kill(); }});
     }
@@ -178,8 +179,7 @@ class With final : public Command {
     return variables;
   }
 
-  std::string device_;
-  std::string time_;
+  HoldOptions asked_;
   bool remote_ = false;
   std::vector<std::string> variables_;
   std::vector<std::string> command_;

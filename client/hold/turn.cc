@@ -40,6 +40,17 @@ absl::StatusOr<Job> Look(const Backend& backend, const std::string& name) {
   });
 }
 
+absl::StatusOr<double> ReadDuration(const std::string& option, const std::string& text) {
+  double seconds = 0;
+  constexpr double kMost = 1e9;  // beyond any use, and within every integer
+  if (ParseDuration(text, &seconds) && seconds > 0 && seconds <= kMost) return seconds;
+  const std::string message =
+      text.empty() ? "say for how long: --for 30m"
+                   : fmt::format("'{}' is not a duration; write 90s, 30m or 2h", text);
+  return MakeError(absl::StatusCode::kInvalidArgument, message,
+                   {.reason = "BAD_DURATION", .metadata = {}, .violations = {{option, message}}});
+}
+
 std::string WaitLine(const Job& job) {
   std::string text = "job " + JobId(job.name()) + " waits for " +
                      (job.spec().device().empty() ? "a device" : job.spec().device());
@@ -185,19 +196,21 @@ class TurnTaker {
 
 }  // namespace
 
-absl::StatusOr<kbench::v1::JobSpec> HoldSpec(const std::string& device, const std::string& time) {
-  double seconds = 0;
-  constexpr double kMost = 1e9;
-  if (!ParseDuration(time, &seconds) || !(seconds > 0 && seconds <= kMost)) {
-    const std::string message =
-        time.empty() ? "say for how long: --for 30m"
-                     : fmt::format("'{}' is not a duration; write 90s, 30m or 2h", time);
-    return MakeError(absl::StatusCode::kInvalidArgument, message,
-                     {.reason = "BAD_DURATION", .metadata = {}, .violations = {{"for", message}}});
-  }
+void HoldOptions::Declare(Arguments& arguments) {
+  arguments.Positional("DEVICE", &device, "As `devices` lists it: gpu0, cpu, a UUID");
+  arguments.Option("--for", &time, "TIME", "How long at most: 90s, 30m, 2h");
+  arguments.Option("--queue-timeout", &queue_timeout, "TIME", "Give up unless it begins by then");
+}
+
+absl::StatusOr<kbench::v1::JobSpec> HoldOptions::Spec() const {
   kbench::v1::JobSpec spec;
   spec.set_device(device);
+  KB_ASSIGN_OR_RETURN(const double seconds, ReadDuration("for", time));
   *spec.mutable_hold()->mutable_duration() = ToDuration(seconds);
+  if (!queue_timeout.empty()) {
+    KB_ASSIGN_OR_RETURN(const double timeout, ReadDuration("queue-timeout", queue_timeout));
+    *spec.mutable_queue_timeout() = ToDuration(timeout);
+  }
   return spec;
 }
 
@@ -239,7 +252,9 @@ void EndHold(Context& context, const Backend& backend, const std::string& job, i
   request.set_exit_code(exit_code);
   absl::Status status;
   for (int i = 0; i < kEndTries; ++i) {
-    if (i > 0 && !context.interrupt.Sleep(1)) break;
+    // Only a coordinator that is away may be back in a moment.
+    const bool away = i == 0 || status.code() == absl::StatusCode::kUnavailable;
+    if (!away || (i > 0 && !context.interrupt.Sleep(1))) break;
     status = Unary<Job>(backend, [&](grpc::ClientContext* call, Job* reply) {
                return backend.jobs->EndHold(call, request, reply);
              }).status();

@@ -20,8 +20,16 @@ struct Turn {
   double lapse_seconds = 0;  // how often the coordinator wants to be told that we are there
 };
 
-// Of a hold as typed: "30m". A usage error names the option --for.
-absl::StatusOr<kbench::v1::JobSpec> HoldSpec(const std::string& device, const std::string& time);
+// What `with` and `hold` are asked for on the command line.
+struct HoldOptions {
+  std::string device;
+  std::string time;           // "30m"
+  std::string queue_timeout;  // empty: none
+
+  void Declare(Arguments& arguments);
+  // A usage error names the option.
+  absl::StatusOr<kbench::v1::JobSpec> Spec() const;
+};
 
 // Submits and waits. Ctrl-C gives up the wait: the job is cancelled.
 Turn TakeTurn(Context& context, const Backend& backend, kbench::v1::JobSpec spec);

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import pty
 import signal
 import socket
 import time
@@ -10,6 +11,7 @@ import grpc
 import pytest
 
 import fake_worker
+from stack import BIN
 
 LONG = ("sum", "fp32", "4Mi", "--precise", "--budget", "12s")
 
@@ -116,6 +118,15 @@ def test_waits_its_turn(lender):
     assert hold["start_time"] >= case["end_time"], "the command ran beside the case"
 
 
+def test_a_turn_that_does_not_come(lender):
+    job = lender.submit_detached(*LONG)
+    lender.wait_phase(job)
+    ran = lender.client("with", "cpu", "--for", "1m", "--queue-timeout", "1s", "--", "echo", "never")
+    assert (ran.code, ran.out) == (6, ""), ran
+    assert "EXPIRED" in ran.err
+    lender.client("cancel", job)
+
+
 def test_nothing_runs_meanwhile(lender):
     """A job that comes during a hold waits, and says for whom; it runs when the hold is over."""
     held = lender.start_client("hold", "cpu", "--for", "1m")
@@ -152,6 +163,54 @@ def test_a_termination_signal_is_passed_on(lender):
     running.send_signal(signal.SIGTERM)
     ran = lender.finish(running)
     assert (ran.code, ran.out) == (5, "got it\n"), ran
+
+
+def test_the_terminal_is_the_commands(lender):
+    """It reads what is typed; Ctrl-C reaches it once, and kbench leaves with its exit code."""
+    script = "trap 'echo interrupted; exit 9' INT; read word; echo \"<$word>\"; while :; do sleep 0.1; done"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(lender.root)
+        os.execve(BIN / "kbench-client", ["kbench-client", "with", "cpu", "--for", "1m", "--", "sh", "-c", script], lender.env)
+    output = b""
+
+    def until(part):
+        nonlocal output
+        while part not in output:
+            output += os.read(terminal, 1000)
+    try:
+        until(b"is yours until")
+        os.write(terminal, b"hello\n")
+        until(b"<hello>")
+        os.write(terminal, b"\x03")
+        until(b"interrupted")
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+    finally:
+        os.close(terminal)
+    assert output.count(b"interrupted") == 1
+    wait_free(lender)
+
+
+def test_a_stopped_command_stops_its_client(lender):
+    """Ctrl-Z stops both, so that the shell has its prompt back; both go on."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(lender.root)
+        # A session's leader is never stopped by its terminal: the shell is the leader, with job control as at a prompt.
+        line = f"set -m; {BIN}/kbench-client with cpu --for 1m -- sh -c 'echo up; sleep 2; echo done'; echo stopped=$?; fg; echo code=$?"
+        os.execve("/bin/bash", ["bash", "-c", line], lender.env)
+    output = b""
+    try:
+        while b"code=" not in output:
+            output += os.read(terminal, 1000)
+            if b"up" in output and b"stopped" not in output:
+                os.write(terminal, b"\x1a")
+                time.sleep(0.3)
+        os.waitpid(pid, 0)
+    finally:
+        os.close(terminal)
+    assert b"stopped=148" in output and b"done" in output and b"code=0" in output, output
+    wait_free(lender)
 
 
 def test_time_over_ends_the_command_and_its_children(lender):
