@@ -59,7 +59,7 @@ class Hold final : public Command {
   void Declare(Arguments& arguments) override {
     asked_.Declare(arguments);
     arguments.Flag("--detach", &detach_,
-                   "Print the job and do not wait: it lasts its time, or until `cancel`");
+                   "Print the job, do not wait: it lasts its time, or until `cancel`");
     DeclareFormat(arguments, &format_, {"table", "json"});
     arguments.Footer(
         "Ends at Ctrl-C, ENTER or the end of its time.\n"

@@ -23,7 +23,10 @@ using kbench::v1::JobEvent;
 class RemoteObserver final : public JobObserver {
  public:
   RemoteObserver(Io& io, const Turn& turn)
-      : io_(io), progress_(io), clock_(SystemClock().SteadySeconds(), turn.left_seconds) {}
+      : io_(io),
+        progress_(io),
+        clock_(SystemClock().SteadySeconds(), turn.left_seconds),
+        warned_(!turn.begun) {}
 
   void OnEvent(const JobEvent&, const JobView& view) override {
     const double now = SystemClock().SteadySeconds();
@@ -44,7 +47,7 @@ class RemoteObserver final : public JobObserver {
   Io& io_;
   ProgressLine progress_;
   HoldClock clock_;
-  bool warned_ = false;
+  bool warned_;
 };
 
 bool EndsWith(const std::string& text, const std::string& end) {
