@@ -18,8 +18,6 @@
 namespace kbench::client {
 namespace {
 
-using kbench::v1::Job;
-
 // Somebody presses ENTER at the terminal; where there is none, never.
 class EnterKey {
  public:
