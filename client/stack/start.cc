@@ -259,7 +259,8 @@ class Starter {
       if (one.name() != DeviceName(device) && one.uuid() != device) continue;
       if (!worker.HasOpen(LockFileOf(one)) || worker.Ended(kRefusalSeconds)) return false;
       *seen = one;
-      return one.state() == "READY" || one.state() == "BUSY" || one.state() == kCalibrating;
+      return one.state() == "READY" || one.state() == "BUSY" || one.state() == "HELD" ||
+             one.state() == kCalibrating;
     }
     return false;
   }

@@ -80,6 +80,7 @@ void CaseHistory::Add(const Job& job) {
 }
 
 std::optional<double> CaseHistory::Seconds(const JobSpec& job, const CaseSpec& spec) const {
+  if (job.has_hold()) return ToSeconds(job.hold().duration());
   const auto found = seconds_.find(KeyOf(job, spec));
   return found == seconds_.end() ? std::nullopt : std::optional<double>(found->second);
 }

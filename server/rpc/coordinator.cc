@@ -62,6 +62,10 @@ absl::Status Coordinator::Load() {
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
   MutexLock lock(mutex_);
   active_ = std::move(active);
+  hold_lapses_.clear();
+  for (const scheduler::JobEntry& entry : restored.jobs) {
+    if (entry.hold) HoldAssigned(entry.name);
+  }
   next_order_ = restored.next_order;
   ResetScheduler();
   broken_ = false;
@@ -117,7 +121,10 @@ void Coordinator::TimerLoop() {
       if (!stop_) timer_wake_.WaitFor(mutex_, options_.timer_seconds);
       if (stop_) return;
       broken = broken_;
-      if (!broken && !draining_) CommitEffects(scheduler_.Tick(Now()));
+      if (!broken && !draining_) {
+        CommitEffects(scheduler_.Tick(Now()));
+        LapseHolds();
+      }
     }
     const double steady = clock_.SteadySeconds();
     if (broken && steady - last_recovery > kRecoverySeconds) {

@@ -45,6 +45,8 @@ struct CoordinatorOptions {
   int most_queued_cases = 100'000;
   double queue_seconds = 0.5;      // between two messages to who watches the queue, at least
   double queue_ping_seconds = 15;  // after which an unchanged one is sent again
+  double max_hold_seconds = 2 * 3600;
+  double hold_lapse_seconds = 60;  // an attached hold whose client is silent for this long ends
 };
 
 class Coordinator {
@@ -65,6 +67,8 @@ class Coordinator {
   absl::StatusOr<kbench::v1::Job> Get(const std::string& name);
   absl::StatusOr<kbench::v1::ListJobsResponse> List(const kbench::v1::ListJobsRequest& request);
   absl::StatusOr<kbench::v1::Job> Cancel(const std::string& name);
+  absl::StatusOr<kbench::v1::KeepHoldResponse> KeepHold(const std::string& name);
+  absl::StatusOr<kbench::v1::Job> EndHold(const std::string& name, int exit_code);
   // A snapshot, then events, then `final`; the watcher is closed at the end.
   void Watch(const std::string& name, std::shared_ptr<Watcher> watcher);
   void Unwatch(const std::string& name, const Watcher* watcher);
@@ -118,6 +122,8 @@ class Coordinator {
   // False when the device has nothing for the case.
   bool AddAssign(const scheduler::AssignTo& assign, Step& step)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AddHold(const scheduler::AssignTo& assign, const kbench::v1::JobSpec& spec, Step& step)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Commit(Step step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CommitEffects(scheduler::Effects effects) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnCommitted(const std::shared_ptr<Step>& step, std::int64_t generation,
@@ -170,6 +176,14 @@ class Coordinator {
   // False for the word of an attempt that is not the newest of a running case.
   bool NoteProgress(const kbench::v1::AttemptProgress& progress);
 
+  // coordinator_holds.cc
+  void HoldAssigned(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // OK when the job is a hold that has a device.
+  absl::Status CheckHeld(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LapseHolds() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Where a running case runs: host and UUID.
+  void FillPlace(kbench::v1::CaseStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   // coordinator_workers.cc
   // Links are closed outside the lock: an end may call back in.
   using Closings = std::vector<std::pair<std::shared_ptr<WorkerLink>, absl::Status>>;
@@ -210,6 +224,9 @@ class Coordinator {
   std::map<std::shared_ptr<WorkerLink>, Session> sessions_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, ToldPlace> places_ ABSL_GUARDED_BY(mutex_);
   std::map<scheduler::CaseRef, RunningProgress> progress_ ABSL_GUARDED_BY(mutex_);  // of what runs
+  // When the client of a hold that runs has been silent for too long. Not durable: a restart grants
+  // the whole time again.
+  std::map<std::string, double> hold_lapses_ ABSL_GUARDED_BY(mutex_);
   std::int64_t next_order_ ABSL_GUARDED_BY(mutex_) = 1;
   std::int64_t generation_ ABSL_GUARDED_BY(mutex_) = 1;  // steps of an older one are void
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;          // a commit failed: waiting for the store

@@ -12,6 +12,7 @@
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
 #include "server/rpc/selection.h"
+#include "server/rpc/validate_hold.h"
 
 namespace kbench::server {
 namespace {
@@ -301,10 +302,12 @@ absl::Status CheckProfile(const JobSpec& spec, const std::vector<const Device*>&
                                 devices.front()->name()));
 }
 
-absl::Status CheckJobFields(const SubmitJobRequest& request) {
+absl::Status CheckJobFields(const SubmitJobRequest& request, const ValidateContext& context) {
   KB_RETURN_IF_ERROR(CheckSizes(request));
   const JobSpec& spec = request.spec();
-  if (spec.cases_size() == 0) {
+  if (spec.has_hold()) {
+    KB_RETURN_IF_ERROR(CheckHold(request, context));
+  } else if (spec.cases_size() == 0) {
     return FieldError("spec.cases", "NO_CASES", "a job needs at least one case");
   }
   if (spec.cases_size() > kMostCases) {
@@ -371,11 +374,15 @@ absl::Status FieldError(const std::string& field, const std::string& reason,
 
 absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
                                        const ValidateContext& context) {
-  KB_RETURN_IF_ERROR(CheckJobFields(request));
+  KB_RETURN_IF_ERROR(CheckJobFields(request, context));
   JobSpec spec = request.spec();
   if (spec.priority_class().empty()) spec.set_priority_class("interactive");
   spec.set_device(context.devices->Resolve(spec.device()));
   KB_RETURN_IF_ERROR(CheckDevice(spec.device(), context));
+  if (spec.has_hold()) {
+    *spec.add_cases() = HoldCase(spec.hold());
+    return spec;
+  }
   std::vector<const Device*> all;  // of any case
   for (int i = 0; i < spec.cases_size(); ++i) {
     const std::vector<const Device*> devices =

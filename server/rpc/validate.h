@@ -2,6 +2,7 @@
 // device's stable name. Every error names the field, what was wrong and what would be right. Pure.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct ValidateContext {
   const DeviceRegistry* devices = nullptr;
   // Soon after a start, workers that were there before may not have come back yet.
   bool just_started = false;
+  double max_hold_seconds = 2 * 3600;
 };
 
 absl::StatusOr<kbench::v1::JobSpec> ValidateSubmit(const kbench::v1::SubmitJobRequest& request,

@@ -87,6 +87,12 @@ class Scheduler {
   Effects FailCase(double now, const CaseRef& ref, std::int64_t epoch, const std::string& reason,
                    const std::string& message);
 
+  // Ends a running hold well, and tells its worker. Nothing for any other job.
+  Effects EndHold(double now, const std::string& job, const std::string& reason,
+                  const std::string& message);
+  // Whether the job is a hold that has a device.
+  bool HoldIsRunning(const std::string& job) const;
+
   // Expires leases and queue deadlines. Call at NextDeadline() at the latest.
   Effects Tick(double now);
   std::optional<double> NextDeadline() const;

@@ -19,6 +19,7 @@
 #include "proto/support/signals.h"
 #include "spdlog/spdlog.h"
 #include "worker/daemon/coordinator_address.h"
+#include "worker/daemon/held_command.h"
 #include "worker/daemon/join.h"
 #include "worker/daemon/python_runners.h"
 #include "worker/daemon/session.h"
@@ -185,4 +186,10 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace kbench
 
-int main(int argc, char** argv) { return kbench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments[0] == kbench::kHeldCommandFlag) {
+    return kbench::RunHeldCommand(arguments);
+  }
+  return kbench::Main(argc, argv);
+}
