@@ -36,19 +36,19 @@ LaunchCosts CostsAt(const Series& series, const Series::Point& point) {
   return found;
 }
 
-// The extent of the essay's cell in this series, 0 where there is none.
-double EssayExtent(const Series& series) {
-  if (series.kernel == "sum") return 67108864;
-  if (series.kernel == "softmax" && series.axis == "rows") return 4096;
-  if (series.kernel == "matmul") return 4096;
-  return series.kernel == "attention" && series.axis == "s" ? 8192 : 0;
+// Whether the essay has a cell of this extent.
+bool IsEssayExtent(const Series& series, double extent) {
+  if (series.kernel == "sum") return extent == kEssaySmallSum || extent == 67108864;
+  if (series.kernel == "softmax") return series.axis == "rows" && extent == 4096;
+  if (series.kernel == "matmul") return extent == 4096;
+  return series.kernel == "attention" && series.axis == "s" && extent == 8192;
 }
 
 std::vector<const Series::Point*> Chosen(const Series& series) {
   std::vector<const Series::Point*> chosen;
   for (const auto& point : series.points) {
     const bool is_end = &point == &series.points.front() || &point == &series.points.back();
-    if (is_end || point.extent == EssayExtent(series)) chosen.push_back(&point);
+    if (is_end || IsEssayExtent(series, point.extent)) chosen.push_back(&point);
   }
   return chosen;
 }

@@ -44,8 +44,8 @@ struct Price {
   Ratio device;  // speed of `dear` against `plain`
 };
 
-// triton minus triton-aot of the same variant, at the smallest, the essay's and the largest size of
-// each series: the price of Python's launch path.
+// triton minus triton-aot of the same variant, at the smallest, the essay's and the largest sizes
+// of each series: the price of Python's launch path.
 std::vector<Price> LaunchPathPrices(const std::vector<Series>& series);
 // triton-aot against cuda there: the price of the code generator.
 std::vector<Price> GeneratorPrices(const std::vector<Series>& series);

@@ -212,7 +212,7 @@ ReportSection Prices(const RoiModel& model) {
   add(LaunchPathTable(model.launch_path), "Python's launch path: triton minus triton-aot",
       "no case has both, of one variant",
       "The same kernel, launched from Python and from C++: differences of the medians, from end "
-      "to end of both intervals. At the smallest, the essay's and the largest size of each "
+      "to end of both intervals. At the smallest, the essay's and the largest sizes of each "
       "series.");
   add(GeneratorTable(model.generator), "The code generator: triton-aot against CUDA",
       "no case has both",
