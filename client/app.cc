@@ -90,9 +90,9 @@ int RunParsed(const Commands& commands, const std::vector<std::string>& argument
 
 std::vector<std::unique_ptr<Command>> AllCommands() {
   Commands commands;
-  for (auto make :
-       {MakeSubmit, MakeWatch, MakeList, MakeShow, MakeCompare, MakeSuite, MakeCancel, MakeKernels,
-        MakeDevices, MakeArtifacts, MakeSelftest, MakeUp, MakeDown, MakeVersion}) {
+  for (auto make : {MakeSubmit, MakeWatch, MakeList, MakeShow, MakeCompare, MakeSuite, MakeCancel,
+                    MakeKernels, MakeDevices, MakeDefault, MakeDrain, MakeQuarantine, MakeResume,
+                    MakeArtifacts, MakeSelftest, MakeUp, MakeDown, MakeVersion}) {
     commands.push_back(make());
   }
   return commands;

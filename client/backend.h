@@ -1,4 +1,4 @@
-// The coordinator as a verb sees it: three stubs on one channel. Owned by the App (or a test);
+// The coordinator as a verb sees it: its stubs on one channel. Owned by the App (or a test);
 // thread-safe, as stubs are.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "kbench/v1/admin_service.grpc.pb.h"
 #include "kbench/v1/device_service.grpc.pb.h"
 #include "kbench/v1/job_service.grpc.pb.h"
 #include "kbench/v1/result_service.grpc.pb.h"
@@ -23,6 +24,7 @@ struct Backend {
   std::unique_ptr<kbench::v1::JobService::StubInterface> jobs;
   std::unique_ptr<kbench::v1::ResultService::StubInterface> results;
   std::unique_ptr<kbench::v1::DeviceService::StubInterface> devices;
+  std::unique_ptr<kbench::v1::AdminService::StubInterface> admin;
 };
 
 Backend MakeBackend(const std::string& address, std::shared_ptr<grpc::ChannelInterface> channel);

@@ -48,6 +48,7 @@ absl::Status Coordinator::Start() {
 
 absl::Status Coordinator::Load() {
   KB_ASSIGN_OR_RETURN(store::Restored restored, store_.Restore());
+  KB_ASSIGN_OR_RETURN(const store::StoredDevices stored_devices, store_.ReadDevices());
   std::map<std::string, ActiveJob> active;
   for (scheduler::JobEntry& entry : restored.jobs) {
     KB_ASSIGN_OR_RETURN(const kbench::v1::Job job, store_.GetJob(entry.name, false));
@@ -61,6 +62,7 @@ absl::Status Coordinator::Load() {
   next_order_ = restored.next_order;
   scheduler_ = scheduler::Scheduler(options_.scheduler);
   broken_ = false;
+  RestoreDevices(stored_devices);
   CommitEffects(scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch));
   return absl::OkStatus();
 }

@@ -22,12 +22,16 @@ void LeaveOutHidden(kbench::v1::Device* device) {
 
 }  // namespace
 
-grpc::Status DeviceService::ListDevices(grpc::ServerContext*, const kbench::v1::ListDevicesRequest*,
+grpc::Status DeviceService::ListDevices(grpc::ServerContext*,
+                                        const kbench::v1::ListDevicesRequest* request,
                                         kbench::v1::ListDevicesResponse* response) {
   for (kbench::v1::Device& device : coordinator_.Devices()) {
     LeaveOutHidden(&device);
     *response->add_devices() = std::move(device);
   }
+  const auto [chosen, is_owners] = coordinator_.DefaultDeviceOf(request->owner());
+  response->set_default_device(chosen);
+  response->set_default_is_owners(is_owners);
   response->set_server_version(KBENCH_VERSION);
   return grpc::Status::OK;
 }

@@ -15,6 +15,7 @@
 #include "grpcpp/server_builder.h"
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
+#include "server/rpc/admin_service.h"
 #include "server/rpc/device_service.h"
 #include "server/rpc/job_service.h"
 #include "server/rpc/listen.h"
@@ -29,8 +30,12 @@ namespace {
 constexpr int kMostMessageBytes = 64 << 20;
 // Clients that poll are gone at once; one that does not is cut off then.
 constexpr int kDrainSeconds = 2;
-constexpr const char* kServices[] = {"", "kbench.v1.JobService", "kbench.v1.ResultService",
-                                     "kbench.v1.DeviceService", "kbench.v1.WorkerService"};
+constexpr const char* kServices[] = {"",
+                                     "kbench.v1.JobService",
+                                     "kbench.v1.ResultService",
+                                     "kbench.v1.DeviceService",
+                                     "kbench.v1.WorkerService",
+                                     "kbench.v1.AdminService"};
 
 void Configure(grpc::ServerBuilder& builder) {
   grpc::EnableDefaultHealthCheckService(true);
@@ -77,6 +82,7 @@ class ServerImpl final : public Server {
   std::unique_ptr<ResultService> results_;
   std::unique_ptr<DeviceService> devices_;
   std::unique_ptr<WorkerService> workers_;
+  std::unique_ptr<AdminService> admin_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> bound_;
   std::string metrics_address_;
@@ -107,6 +113,7 @@ absl::Status ServerImpl::Listen() {
   results_ = std::make_unique<ResultService>(*store_, *coordinator_);
   devices_ = std::make_unique<DeviceService>(*coordinator_);
   workers_ = std::make_unique<WorkerService>(*coordinator_);
+  admin_ = std::make_unique<AdminService>(*coordinator_);
   grpc::ServerBuilder builder;
   Configure(builder);
   std::vector<std::string> addresses;
@@ -120,6 +127,7 @@ absl::Status ServerImpl::Listen() {
   builder.RegisterService(results_.get());
   builder.RegisterService(devices_.get());
   builder.RegisterService(workers_.get());
+  builder.RegisterService(admin_.get());
   server_ = builder.BuildAndStart();
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     if (server_ == nullptr || ports[i] == 0) {

@@ -46,25 +46,6 @@ std::string DevicesHave(const std::vector<const Device*>& devices) {
          (devices.size() == 1 ? " has" : " have");
 }
 
-absl::Status CheckDevice(const std::string& selector, const ValidateContext& context) {
-  if (selector.empty() || !context.devices->Matching(selector).empty()) return absl::OkStatus();
-  const std::vector<std::string> known = context.devices->Names();
-  if (context.just_started) {
-    return MakeError(absl::StatusCode::kUnavailable,
-                     "device " + selector + " has not come back yet after the coordinator's start",
-                     {.reason = "DEVICE_UNKNOWN_YET", .retry_after_seconds = 1});
-  }
-  const std::string message =
-      known.empty() ? "no device is known: no worker has connected yet; start one with "
-                      "`kbench-client up`"
-                    : "there is no device " + selector + "; known devices: " + Join(known);
-  return MakeError(
-      absl::StatusCode::kFailedPrecondition, message,
-      {.reason = "UNKNOWN_DEVICE",
-       .metadata = {{"devices", Join(known)}, {"nearest", Join(NearestWords(selector, known))}},
-       .violations = {{"spec.device", message}}});
-}
-
 // Why a word names nothing: its framework is absent where it would run; else empty.
 std::string WhyNotThere(const std::vector<const Device*>& devices, const std::string& word,
                         const JobSpec& spec) {
@@ -364,11 +345,10 @@ absl::Status FieldError(const std::string& field, const std::string& reason,
 }
 
 absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
-                                       const ValidateContext& context) {
+                                       const DeviceContext& context) {
   KB_RETURN_IF_ERROR(CheckJobFields(request));
   JobSpec spec = request.spec();
-  spec.set_device(context.devices->Resolve(spec.device()));
-  KB_RETURN_IF_ERROR(CheckDevice(spec.device(), context));
+  KB_ASSIGN_OR_RETURN(*spec.mutable_device(), ResolveDevice(spec.device(), context));
   std::vector<const Device*> all;  // of any case
   for (int i = 0; i < spec.cases_size(); ++i) {
     const std::vector<const Device*> devices =

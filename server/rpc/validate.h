@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kbench/v1/job_service.pb.h"
-#include "server/rpc/device_registry.h"
+#include "server/rpc/validate_device.h"
 
 namespace kbench::server {
 
@@ -17,14 +17,8 @@ inline constexpr int kMostImplementations = 64;
 inline constexpr int kMostEnvironments = 16;
 inline constexpr std::size_t kMostSpecBytes = 1 << 20;
 
-struct ValidateContext {
-  const DeviceRegistry* devices = nullptr;
-  // Soon after a start, workers that were there before may not have come back yet.
-  bool just_started = false;
-};
-
 absl::StatusOr<kbench::v1::JobSpec> ValidateSubmit(const kbench::v1::SubmitJobRequest& request,
-                                                   const ValidateContext& context);
+                                                   const DeviceContext& context);
 
 // An INVALID_ARGUMENT with one field violation.
 absl::Status FieldError(const std::string& field, const std::string& reason,

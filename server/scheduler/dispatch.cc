@@ -44,11 +44,13 @@ bool Scheduler::Assignable(const WorkerState& worker, double now) const {
 bool Scheduler::MayTake(const JobState& job, const Case& item, const WorkerState& worker,
                         double now) const {
   if (!Matches(job.entry.device, item.need, worker.entry)) return false;
+  if (!KeepsModel(job, item, worker.entry)) return false;
   if (job.pinned_device.empty() || job.pinned_device == worker.entry.device) return true;
   return std::none_of(workers_.begin(), workers_.end(), [&](const auto& other) {
     const WorkerEntry& pinned = other.second.entry;
     return pinned.device == job.pinned_device && Live(other.second, now) && pinned.ready &&
-           !pinned.draining && Matches(job.entry.device, item.need, pinned);
+           !pinned.draining && pinned.blocked.empty() &&
+           Matches(job.entry.device, item.need, pinned);
   });
 }
 

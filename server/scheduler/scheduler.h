@@ -47,6 +47,12 @@ class Scheduler {
   // A connected worker can do something else than it said in its hello; what waits for that is
   // assigned at its next heartbeat.
   void WorkerOffers(const std::string& worker_id, std::set<std::string> capabilities);
+  // A worker that was there before a restart: jobs wait for its device. A hello takes its place.
+  void KnowWorker(WorkerEntry worker);
+  void ForgetWorker(const std::string& worker_id);  // one that is not connected
+  // From now on the device takes nothing new, for this reason (WorkerEntry::blocked); empty: it
+  // takes again.
+  Effects BlockDevice(double now, const std::string& device, const std::string& reason);
   // The stream broke. Leases live on until they expire or the worker comes back.
   Effects WorkerGone(double now, const std::string& worker_id, const std::string& boot_id);
   // The first result of the newest attempt is accepted, even when its lease has run out, as long
@@ -65,7 +71,8 @@ class Scheduler {
   // it runs itself or is unknown.
   int QueuePosition(const std::string& job) const;
   // Why a queued job waits: "" (its turn comes), NO_DEVICE (no worker has ever offered it),
-  // DEVICE_LACKS_KERNEL (none of those it may run on can), DEVICE_OFFLINE, DEVICE_NOT_READY.
+  // DEVICE_LACKS_KERNEL (none of those it may run on can), DEVICE_OFFLINE, DEVICE_NOT_READY, or why
+  // its device is blocked (WorkerEntry::blocked).
   std::string WaitReason(double now, const std::string& job) const;
   const JobEntry* FindJob(const std::string& job) const;  // until it has ended
   std::vector<std::string> ActiveJobs() const;
@@ -107,6 +114,8 @@ class Scheduler {
                const WorkerEntry& worker) const;
   bool MatchesSome(const JobState& job, const WorkerEntry& worker) const;
   bool MayTake(const JobState& job, const Case& item, const WorkerState& worker, double now) const;
+  // One job stays on devices of one model, whatever its selector fits.
+  bool KeepsModel(const JobState& job, const Case& item, const WorkerEntry& worker) const;
   // The first queued case of the job that the worker may take; -1: none.
   int NextFor(const JobState& job, const WorkerState& worker, double now) const;
   bool Compete(const JobState& a, const JobState& b) const;

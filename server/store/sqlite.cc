@@ -5,6 +5,7 @@
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
 #include "server/store/data_dir_lock.h"
+#include "server/store/devices.h"
 #include "server/store/migrations.h"
 #include "server/store/read_jobs.h"
 #include "server/store/read_results.h"
@@ -56,6 +57,9 @@ class SqliteStore final : public Store {
   }
   absl::StatusOr<Restored> Restore() override {
     return Read([](Database& db) { return ReadForRestore(db); });
+  }
+  absl::StatusOr<StoredDevices> ReadDevices() override {
+    return Read([](Database& db) { return store::ReadDevices(db); });
   }
 
  private:

@@ -20,6 +20,7 @@
 #include "kbench/v1/job.pb.h"
 #include "kbench/v1/result.pb.h"
 #include "server/scheduler/types.h"
+#include "server/store/device_records.h"
 
 namespace kbench::store {
 
@@ -45,6 +46,7 @@ struct Batch {
   std::vector<kbench::v1::Result> results;      // with name, job and create_time
   std::vector<kbench::v1::Artifact> artifacts;  // with full names: artifacts/<job id>-<case>-<file>
   std::vector<NewEvent> events;
+  DeviceChanges devices;
 };
 
 // Called on the writer's thread once the batch is durable (or has failed: then nothing of it is),
@@ -112,6 +114,7 @@ class Store {
       const std::string& job) = 0;
   virtual absl::StatusOr<kbench::v1::Artifact> GetArtifact(const std::string& name) = 0;
   virtual absl::StatusOr<Restored> Restore() = 0;
+  virtual absl::StatusOr<StoredDevices> ReadDevices() = 0;
 };
 
 // Whether a result feeds the metrics and history: outcome OK, default flush, default precision.

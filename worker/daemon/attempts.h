@@ -40,6 +40,9 @@ class Attempts {
   // Cancels the running attempt for the shutdown; later assignments are answered with infra errors.
   void Drain();
 
+  // Something has happened that may change when the next idle work is due.
+  void Reconsider();
+
   std::vector<v1::HeldAttempt> Held() const;
   bool busy() const;
   // Nothing runs, nothing waits for an acknowledgement.

@@ -2,10 +2,12 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "CLI/CLI.hpp"
 #include "proto/support/cpu_list.h"
+#include "proto/support/error.h"
 
 namespace kbench {
 namespace {
@@ -51,6 +53,10 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
   app.add_option("--config", options->config,
                  "Which Python interpreters to use (default: " + DefaultWorkerConfigPath() +
                      " where it exists, else the python3 on PATH)");
+  app.add_option("--label", options->labels,
+                 "KEY=VALUE: a label of the device, for selectors as label:rack=a; repeatable, in "
+                 "place of the same one of the configuration's [labels]")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag_callback(
       "--no-python", [options] { options->python = false; },
       "Start no Python runners: no torch, no Triton");
@@ -93,6 +99,17 @@ absl::StatusOr<std::vector<PythonEnvironment>> PythonEnvironments(const WorkerOp
   const std::string path = DefaultWorkerConfigPath();
   if (std::filesystem::exists(path, error)) return ReadWorkerConfig(path);
   return std::vector<PythonEnvironment>(1);
+}
+
+absl::StatusOr<Labels> DeviceLabels(const WorkerOptions& options) {
+  std::error_code error;
+  const std::string path = options.config.empty() ? DefaultWorkerConfigPath() : options.config;
+  Labels labels;
+  if (!options.config.empty() || std::filesystem::exists(path, error)) {
+    std::ifstream file(path);
+    KB_ASSIGN_OR_RETURN(labels, ParseConfigLabels(file, path));
+  }
+  return MergeLabels(std::move(labels), options.labels);
 }
 
 std::vector<RunnerSpec> RunnerSpecs(const WorkerOptions& options, const DeviceFacts& facts,
