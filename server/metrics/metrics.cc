@@ -89,6 +89,10 @@ Metrics::Metrics(const std::string& version, std::size_t most_result_series)
                       .Name("kbench_device_quarantines_total")
                       .Help("Quarantines of a device that began, by what they are for.")
                       .Register(*registry_);
+  store_bytes_ = &BuildGauge()
+                      .Name("kbench_store_bytes")
+                      .Help("Bytes that the coordinator keeps, by kind.")
+                      .Register(*registry_);
   BuildGauge()
       .Name("kbench_build_info")
       .Help("The version of the coordinator; the value is 1.")
@@ -112,6 +116,12 @@ void Metrics::JobCompleted(State state, double queue_seconds, double run_seconds
 
 void Metrics::LeasesExpired(int count) { lease_expirations_->Increment(count); }
 void Metrics::StaleResult() { stale_results_->Increment(); }
+void Metrics::StoreKeeps(const std::map<std::string, std::int64_t>& bytes) {
+  for (const auto& [kind, size] : bytes) {
+    store_bytes_->Add({{"kind", kind}}).Set(static_cast<double>(size));
+  }
+}
+
 void Metrics::CommitTook(double seconds) { commit_seconds_->Observe(seconds); }
 
 void Metrics::DeviceQuarantined(const std::string& device, const std::string& reason) {

@@ -27,9 +27,13 @@
 #include "server/rpc/executor.h"
 #include "server/rpc/links.h"
 #include "server/rpc/maintenance.h"
+#include "server/rpc/queue_hub.h"
+#include "server/rpc/queue_snapshot.h"
+#include "server/rpc/running_progress.h"
 #include "server/rpc/validate_device.h"
 #include "server/rpc/watch_hub.h"
 #include "server/scheduler/scheduler.h"
+#include "server/store/spec_pool.h"
 #include "server/store/store.h"
 
 namespace kbench::server {
@@ -40,6 +44,8 @@ struct CoordinatorOptions {
   double timer_seconds = 0.5;       // how often leases and deadlines are looked at
   double known_again_seconds = 10;  // after a start: unknown devices may yet come back
   int most_queued_cases = 100'000;
+  double queue_seconds = 0.5;      // between two messages to who watches the queue, at least
+  double queue_ping_seconds = 15;  // after which an unchanged one is sent again
 };
 
 class Coordinator {
@@ -63,6 +69,13 @@ class Coordinator {
   // A snapshot, then events, then `final`; the watcher is closed at the end.
   void Watch(const std::string& name, std::shared_ptr<Watcher> watcher);
   void Unwatch(const std::string& name, const Watcher* watcher);
+  absl::StatusOr<kbench::v1::QueueSnapshot> Queue(const kbench::v1::GetQueueRequest& request);
+  // Snapshots until the watcher is closed.
+  void WatchQueue(const kbench::v1::GetQueueRequest& request,
+                  std::shared_ptr<QueueWatcher> watcher);
+  void UnwatchQueue(const QueueWatcher* watcher);
+  absl::StatusOr<kbench::v1::Explanation> Explain(const std::string& name);
+  double least_queue_seconds() const { return options_.queue_seconds; }
 
   std::vector<kbench::v1::Device> Devices();
   // coordinator_devices.cc. A device by its name or UUID; NOT_FOUND names those that are known.
@@ -124,7 +137,6 @@ class Coordinator {
   absl::Status Load();
   void TryRecover();
   void TimerLoop();
-  void PublishPositions();
 
   // coordinator_jobs.cc
   absl::StatusOr<kbench::v1::Job> JobOfRequest(const kbench::v1::SubmitJobRequest& request,
@@ -134,6 +146,27 @@ class Coordinator {
   void JobIsDurable(const kbench::v1::Job& job, const scheduler::JobEntry& entry);
   void Decorate(kbench::v1::Job& job);
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
+
+  // coordinator_queue.cc
+  // Where a waiting job stood as its watchers last heard.
+  struct ToldPlace {
+    kbench::v1::QueueUpdate update;
+    double at = 0;
+  };
+  void PublishPositions();
+  void PublishQueue();
+  kbench::v1::QueueUpdate PlaceOf(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<QueueFilter> FilterOf(const kbench::v1::GetQueueRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `whole`: a view of the whole line that is long enough, or null.
+  kbench::v1::QueueSnapshot LookAt(const QueueFilter& filter, const scheduler::QueueView* whole)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<kbench::v1::QueueSnapshot> Look(
+      const std::vector<kbench::v1::GetQueueRequest>& requests);
+  // Valid while the lock is held.
+  QueueSources Sources() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // False for the word of an attempt that is not the newest of a running case.
+  bool NoteProgress(const kbench::v1::AttemptProgress& progress);
 
   // coordinator_workers.cc
   // Links are closed outside the lock: an end may call back in.
@@ -164,6 +197,9 @@ class Coordinator {
       const std::function<std::vector<store::MaintenanceRecord>(const std::string&)>& change);
   std::pair<std::string, bool> DefaultOf(const std::string& owner)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Brings registry and scheduler in step with the device's maintenance and state.
+  scheduler::Effects FollowMaintenance(const std::string& device)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // For the check of a submission of this owner.
   DeviceContext DeviceContextFor(const std::string& owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Why the device that a job waits for is blocked, for a person; empty: it is not.
@@ -183,6 +219,8 @@ class Coordinator {
   const double wall_offset_;  // Now() = wall time at the start + steady time since
   double started_at_ = 0;
   WatchHub hub_;
+  QueueHub queue_hub_;
+  double queue_rest_until_ = 0;  // of the timer's thread alone, on the steady clock
   Executor executor_;
 
   Mutex mutex_;
@@ -193,8 +231,10 @@ class Coordinator {
   std::map<std::string, std::string> defaults_ ABSL_GUARDED_BY(mutex_);  // by owner; "": everybody
   std::map<std::string, double> written_at_ ABSL_GUARDED_BY(mutex_);     // devices, by name
   std::map<std::string, ActiveJob> active_ ABSL_GUARDED_BY(mutex_);
+  store::SpecPool specs_ ABSL_GUARDED_BY(mutex_);  // of `active_`
   std::map<std::shared_ptr<WorkerLink>, Session> sessions_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, int> positions_ ABSL_GUARDED_BY(mutex_);  // as last published
+  std::map<std::string, ToldPlace> places_ ABSL_GUARDED_BY(mutex_);
+  std::map<scheduler::CaseRef, RunningProgress> progress_ ABSL_GUARDED_BY(mutex_);  // of what runs
   std::int64_t next_order_ ABSL_GUARDED_BY(mutex_) = 1;
   std::int64_t generation_ ABSL_GUARDED_BY(mutex_) = 1;  // steps of an older one are void
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;          // a commit failed: waiting for the store

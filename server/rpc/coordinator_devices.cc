@@ -56,20 +56,6 @@ Device Lasting(Device device) {
   return device;
 }
 
-// What the device is beyond what its worker says; what is worse than a drain stays.
-void AddMaintenance(const MaintenanceBook& book, Device& device) {
-  const kbench::v1::Maintenance* maintenance = book.Of(device.name());
-  if (maintenance == nullptr) return;
-  *device.mutable_maintenance() = *maintenance;
-  const std::string& state = device.state();
-  if (state == "OFFLINE" || state == "WEDGED" || state == "FAILED") return;
-  const bool drain = maintenance->kind() == "drain";
-  const bool runs = state == "BUSY" || state == "HELD" || !device.current_job().empty();
-  device.set_state(!drain ? "QUARANTINED" : runs ? "DRAINING" : "DRAINED");
-  device.set_state_reason(book.FaultOf(device.name()));
-  device.set_state_message(maintenance->reason() + " (" + MaintenanceText(*maintenance) + ")");
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> Coordinator::KnownDevice(const std::string& typed) {
@@ -107,7 +93,7 @@ absl::StatusOr<Device> Coordinator::ChangeMaintenance(
     Step step;
     step.batch.devices.maintenance = change(name);
     step.done = [&promise](const absl::Status& status) { promise.set_value(status); };
-    AddEffects(scheduler_.BlockDevice(Now(), name, BlockedBy(name)), nullptr, step);
+    AddEffects(FollowMaintenance(name), nullptr, step);
     Commit(std::move(step));
   }
   KB_RETURN_IF_ERROR(promise.get_future().get());
@@ -180,12 +166,21 @@ std::vector<Device> Coordinator::Devices() {
   MutexLock lock(mutex_);
   for (const Device* known : devices_.All()) {
     Device& device = devices.emplace_back(*known);
-    if (const auto running = scheduler_.RunningOn(device.name())) {
-      device.set_current_job(running->job);
-    }
-    AddMaintenance(maintenance_, device);
+    const auto running = scheduler_.RunningOn(device.name());
+    if (running) device.set_current_job(running->job);
+    const std::string state = ShownState(device, running.has_value());
+    if (state == device.state()) continue;
+    device.set_state(state);
+    device.set_state_reason(maintenance_.FaultOf(device.name()));
+    device.set_state_message(device.maintenance().reason() + " (" +
+                             MaintenanceText(device.maintenance()) + ")");
   }
   return devices;
+}
+
+scheduler::Effects Coordinator::FollowMaintenance(const std::string& device) {
+  devices_.SetMaintenance(device, maintenance_.Of(device));
+  return scheduler_.BlockDevice(Now(), device, BlockedBy(device));
 }
 
 std::string Coordinator::BlockedText(const std::string& job, const std::string& reason) {
@@ -214,12 +209,13 @@ void Coordinator::RestoreDevices(const store::StoredDevices& stored) {
       continue;
     }
     devices_.Restore(known.device);
+    devices_.SetMaintenance(name, maintenance_.Of(name));
     scheduler::WorkerEntry worker = SelectableOf(*devices_.Find(name));
     worker.worker_id = known.device.worker();
     worker.device_key = DeviceKey(known.device);
     worker.capabilities = CapabilitiesOf(known.device);
     worker.blocked = BlockedBy(name);
-    scheduler_.KnowWorker(std::move(worker));
+    scheduler_.KnowWorker(Now(), std::move(worker));
     written_at_[name] = known.seen_at;
   }
   if (!step.batch.devices.empty()) Commit(std::move(step));
@@ -258,7 +254,7 @@ void Coordinator::OnDeviceNews(const Session& session, const kbench::v1::Heartbe
     step.batch.devices.maintenance.push_back(std::move(record));
   }
   step.batch.devices.faults = std::move(change.stored.faults);
-  scheduler::Effects effects = scheduler_.BlockDevice(Now(), name, BlockedBy(name));
+  scheduler::Effects effects = FollowMaintenance(name);
   if (step.batch.devices.empty() && effects.empty()) return;
   AddEffects(std::move(effects), nullptr, step);
   Commit(std::move(step));

@@ -104,7 +104,15 @@ absl::StatusOr<Job> Coordinator::Submit(const SubmitJobRequest& request) {
     if (found) return twin;
   }
   KB_RETURN_IF_ERROR(stored);
-  return Get(job.name());
+  // As it was stored: nothing of it need be read back.
+  for (int i = 0; i < job.spec().cases_size(); ++i) {
+    kbench::v1::CaseStatus& item = *job.add_cases();
+    item.set_index(i);
+    *item.mutable_spec() = job.spec().cases(i);
+    item.set_state(JobState::JOB_STATE_QUEUED);
+  }
+  Decorate(job);
+  return job;
 }
 
 absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::string& digest,
@@ -135,7 +143,7 @@ void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry)
   metrics_.JobSubmitted();
   MutexLock lock(mutex_);
   if (broken_) return;  // the store gives it back at the recovery
-  active_[job.name()] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()),
+  active_[job.name()] = {specs_.Get(job.spec().SerializeAsString()),
                          static_cast<double>(ToMicros(job.create_time())) * 1e-6};
   CommitEffects(scheduler_.AddJob(Now(), entry));
 }
@@ -143,7 +151,10 @@ void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry)
 void Coordinator::Decorate(Job& job) {
   if (HasEnded(job)) return;
   MutexLock lock(mutex_);
-  job.set_queue_position(scheduler_.QueuePosition(job.name()));
+  const scheduler::Place place = scheduler_.PlaceOf(Now(), job.name());
+  job.set_queue_position(place.position);
+  job.set_estimated_seconds(place.estimated_seconds);
+  if (place.start.known) SetRange(place.start, job.mutable_start_estimate());
   const std::string reason = scheduler_.WaitReason(Now(), job.name());
   if (reason.empty()) return;
   job.set_reason(reason);

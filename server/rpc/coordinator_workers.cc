@@ -182,6 +182,7 @@ void Coordinator::OnWorkerMessage(const std::shared_ptr<WorkerLink>& link, Worke
 }
 
 void Coordinator::PublishProgress(kbench::v1::AttemptProgress progress) {
+  if (!NoteProgress(progress)) return;
   kbench::v1::JobEvent event;
   *event.mutable_time() = ToTimestamp(clock_.WallMicros());
   *event.mutable_progress() = std::move(*progress.mutable_progress());
@@ -245,6 +246,7 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
   step.batch.devices.forgotten =
       devices_.WorkerSaidHello(device, hello.worker_id(), clock_.WallMicros());
   KeepDevice(*devices_.Find(device.name()), step);
+  devices_.SetMaintenance(device.name(), maintenance_.Of(device.name()));
   CoordinatorMessage message;
   kbench::v1::Welcome& welcome = *message.mutable_welcome();
   *welcome.mutable_heartbeat_interval() = ToDuration(options_.heartbeat_seconds);
@@ -255,6 +257,7 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
     verdict.set_action(ToAction(action));
   }
   step.sends.emplace_back(link, std::move(message));
+  if (hello.held_size() > 0) step.batch.next_epoch = scheduler_.next_epoch();
   AddEffects(std::move(answer.effects), nullptr, step);
   Commit(std::move(step));
 }
@@ -263,7 +266,8 @@ void Coordinator::OnHeartbeat(const Session& session, const kbench::v1::Heartbea
   devices_.WorkerBeat(session.worker_id, heartbeat, clock_.WallMicros());
   if (heartbeat.has_offer()) {
     const kbench::v1::Device* device = devices_.OfWorker(session.worker_id);
-    if (device != nullptr) scheduler_.WorkerOffers(session.worker_id, CapabilitiesOf(*device));
+    if (device != nullptr)
+      scheduler_.WorkerOffers(Now(), session.worker_id, CapabilitiesOf(*device));
   }
   OnDeviceNews(session, heartbeat);
   CommitEffects(scheduler_.WorkerHeartbeat(Now(), session.worker_id, session.boot_id,
@@ -339,9 +343,10 @@ void Coordinator::OnWorkerGone(const std::shared_ptr<WorkerLink>& link) {
   sessions_.erase(found);
   spdlog::info("worker {} has left", session.worker_id);
   devices_.WorkerLeft(session.worker_id);
+  if (draining_) return;  // nothing is assigned any more
   if (const kbench::v1::Device* device = devices_.OfWorker(session.worker_id)) {
     // What the worker itself said of its device ends with it.
-    CommitEffects(scheduler_.BlockDevice(Now(), device->name(), BlockedBy(device->name())));
+    CommitEffects(FollowMaintenance(device->name()));
   }
   CommitEffects(scheduler_.WorkerGone(Now(), session.worker_id, session.boot_id));
 }

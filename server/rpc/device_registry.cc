@@ -11,11 +11,14 @@ using kbench::v1::Device;
 
 namespace {
 
+constexpr int kMostForeign = 64;  // processes; what a worker tells beyond is dropped
+
 void SetOffline(Device& device, const std::string& message) {
   device.set_state("OFFLINE");
   device.set_state_reason("NO_WORKER");
   device.set_state_message(message);
   device.clear_telemetry();
+  device.clear_foreign();
 }
 
 // Its runners could not be started: what they offered is what they will offer again.
@@ -76,6 +79,8 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
     device.set_state_reason(heartbeat.device_reason());
     if (heartbeat.has_canary()) *device.mutable_canary() = heartbeat.canary();
     *device.mutable_telemetry() = heartbeat.telemetry();
+    *device.mutable_foreign() = heartbeat.foreign();
+    while (device.foreign_size() > kMostForeign) device.mutable_foreign()->RemoveLast();
     if (heartbeat.has_offer()) {
       *device.mutable_implementations() = heartbeat.offer().implementations();
       *device.mutable_absent() = heartbeat.offer().absent();
@@ -90,6 +95,14 @@ void DeviceRegistry::WorkerLeft(const std::string& worker_id) {
     if (device.worker() != worker_id) continue;
     SetOffline(device, "its worker is not connected");
   }
+}
+
+void DeviceRegistry::SetMaintenance(const std::string& name,
+                                    const kbench::v1::Maintenance* maintenance) {
+  const auto found = devices_.find(name);
+  if (found == devices_.end()) return;
+  found->second.clear_maintenance();
+  if (maintenance != nullptr) *found->second.mutable_maintenance() = *maintenance;
 }
 
 const Device* DeviceRegistry::Find(const std::string& name) const {

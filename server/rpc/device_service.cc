@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "proto/support/error.h"
 #include "proto/support/rpc_status.h"
+#include "server/auth/caller.h"
 
 namespace kbench::server {
 
@@ -29,7 +30,8 @@ grpc::Status DeviceService::ListDevices(grpc::ServerContext*,
     LeaveOutHidden(&device);
     *response->add_devices() = std::move(device);
   }
-  const auto [chosen, is_owners] = coordinator_.DefaultDeviceOf(request->owner());
+  const auto [chosen, is_owners] =
+      coordinator_.DefaultDeviceOf(auth::CurrentCaller().OwnerOf(request->owner()));
   response->set_default_device(chosen);
   response->set_default_is_owners(is_owners);
   response->set_server_version(KBENCH_VERSION);

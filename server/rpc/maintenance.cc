@@ -134,6 +134,15 @@ std::string MaintenanceBook::FaultOf(const std::string& device) const {
   return reason.substr(0, reason.find(':'));
 }
 
+std::string ShownState(const kbench::v1::Device& device, bool runs) {
+  const std::string& state = device.state();
+  if (!device.has_maintenance() || state == "OFFLINE" || state == "WEDGED" || state == "FAILED") {
+    return state;
+  }
+  if (device.maintenance().kind() != "drain") return "QUARANTINED";
+  return runs || state == "BUSY" || state == "HELD" ? "DRAINING" : "DRAINED";
+}
+
 std::string MaintenanceText(const Maintenance& maintenance) {
   const std::time_t seconds = maintenance.since().seconds();
   std::tm utc{};

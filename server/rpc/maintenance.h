@@ -65,6 +65,10 @@ class MaintenanceBook {
   std::map<std::string, Entry> entries_;  // by the device's name
 };
 
+// The state that people see: that of the worker, or what the device's maintenance makes of it.
+// `runs`: a case is on it. What is worse than a drain stays.
+std::string ShownState(const kbench::v1::Device& device, bool runs);
+
 // "since 14:03 UTC by ada", "since ... by kbench".
 std::string MaintenanceText(const kbench::v1::Maintenance& maintenance);
 

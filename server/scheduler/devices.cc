@@ -7,15 +7,11 @@
 
 namespace kbench::scheduler {
 
-void Scheduler::KnowWorker(WorkerEntry worker) {
+void Scheduler::KnowWorker(double now, WorkerEntry worker) {
   WorkerState& state = workers_[worker.worker_id];
   if (state.connected) return;
   state.entry = std::move(worker);
-}
-
-void Scheduler::ForgetWorker(const std::string& worker_id) {
-  const auto found = workers_.find(worker_id);
-  if (found != workers_.end() && !found->second.connected) workers_.erase(found);
+  RelineAll(now);
 }
 
 Effects Scheduler::BlockDevice(double now, const std::string& device, const std::string& reason) {
@@ -31,17 +27,19 @@ Effects Scheduler::BlockDevice(double now, const std::string& device, const std:
   return effects;
 }
 
-bool Scheduler::KeepsModel(const JobState& job, const Case& item, const WorkerEntry& worker) const {
-  if (job.pinned_device.empty() || !MayMixModels(job.entry.device)) return true;
+bool Scheduler::OtherModel(const JobState& job, const WorkerEntry& worker) const {
+  if (job.pinned_device.empty() || !MayMixModels(job.entry.device)) return false;
   const auto pinned = std::find_if(workers_.begin(), workers_.end(), [&](const auto& other) {
     return other.second.entry.device == job.pinned_device;
   });
-  if (pinned == workers_.end() || pinned->second.entry.model == worker.model) return true;
+  return pinned != workers_.end() && pinned->second.entry.model != worker.model;
+}
+
+void Scheduler::KeepModel(const JobState& job, std::vector<WorkerState*>& workers) const {
+  const auto other = [&](const WorkerState* worker) { return OtherModel(job, worker->entry); };
   // A case that no device of the job's model can run at all is measured where it can be.
-  return std::none_of(workers_.begin(), workers_.end(), [&](const auto& other) {
-    return other.second.entry.model == pinned->second.entry.model &&
-           Matches(job.entry.device, item.need, other.second.entry);
-  });
+  if (std::all_of(workers.begin(), workers.end(), other)) return;
+  std::erase_if(workers, other);
 }
 
 }  // namespace kbench::scheduler

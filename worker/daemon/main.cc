@@ -5,6 +5,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "proto/support/channel.h"
+#include "proto/support/clock.h"
+#include "proto/support/credentials.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
 #include "proto/support/logging.h"
@@ -19,6 +22,7 @@
 #include "proto/support/signals.h"
 #include "spdlog/spdlog.h"
 #include "worker/daemon/device_identity.h"
+#include "worker/daemon/join.h"
 #include "worker/daemon/offline.h"
 #include "worker/daemon/python_runners.h"
 #include "worker/daemon/session.h"
@@ -68,12 +72,27 @@ v1::WorkerHello MakeHello(const std::string& key, const v1::Device& about, const
   return hello;
 }
 
-absl::Status ServeUntilSignal(const std::string& address, const v1::WorkerHello& hello,
-                              Attempts* attempts, DeviceMonitor* monitor,
-                              DeviceCondition* condition) {
+// Until nothing runs any more, for the grace at the most; a second signal ends it.
+void DrainSession(Session& session, double grace_seconds) {
+  session.Drain();
+  const double end = SystemClock().SteadySeconds() + grace_seconds;
+  if (session.busy() && grace_seconds > 0) {
+    spdlog::info("stopping: the running case has {:.0f} s to end; a second signal hands it back",
+                 grace_seconds);
+  }
+  while (session.busy() && SystemClock().SteadySeconds() < end) {
+    if (PollTerminationSignal(0.1) != 0) return;
+  }
+}
+
+absl::Status ServeUntilSignal(const StoredCredentials& coordinator, double grace_seconds,
+                              const v1::WorkerHello& hello, Attempts* attempts,
+                              DeviceMonitor* monitor, DeviceCondition* condition) {
   Session::Options options;
-  options.connect = [address] { return MakeChannel(address); };
-  options.address = address;
+  options.connect = [coordinator] {
+    return MakeChannel(coordinator.address, coordinator.credentials);
+  };
+  options.address = coordinator.address;
   options.hello = hello;
   options.start_again = [] {
     spdlog::info("the driver fits its library again: starting anew");
@@ -88,6 +107,7 @@ absl::Status ServeUntilSignal(const std::string& address, const v1::WorkerHello&
     kill(getpid(), SIGTERM);
   });
   WaitForTerminationSignal();
+  DrainSession(session, grace_seconds);
   session.Shutdown();
   serving.join();
   return status;
@@ -95,7 +115,7 @@ absl::Status ServeUntilSignal(const std::string& address, const v1::WorkerHello&
 
 // The device's driver was upgraded and the machine not restarted: says so until it fits again.
 absl::Status WorkOffline(const WorkerOptions& options, const Labels& labels,
-                         const std::string& address, const v1::Device& identity,
+                         const StoredCredentials& coordinator, const v1::Device& identity,
                          const std::string& message) {
   const std::string data = options.data_dir.empty() ? DataDir() : options.data_dir;
   KB_RETURN_IF_ERROR(EnsureWritableDir(data));
@@ -110,11 +130,12 @@ absl::Status WorkOffline(const WorkerOptions& options, const Labels& labels,
   Attempts attempts(&runner, spool.get());
   spdlog::error("device {}: {}", identity.name(), message);
   const v1::WorkerHello hello = MakeHello(identity.uuid(), identity, identity.name(), labels);
-  return ServeUntilSignal(address, hello, &attempts, &monitor, &condition);
+  return ServeUntilSignal(coordinator, 0, hello, &attempts, &monitor, &condition);
 }
 
 absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironment>& environments,
-                  const Labels& labels, const std::string& address, OpenedDevice& device) {
+                  const Labels& labels, const StoredCredentials& coordinator,
+                  OpenedDevice& device) {
   const std::string name = options.name.empty() ? device.facts.default_name : options.name;
   const std::string data = options.data_dir.empty() ? DataDir() : options.data_dir;
   const std::string mine = data + "/spool/" + FileName(device.facts.key);
@@ -137,7 +158,7 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
 
   const v1::WorkerHello hello = MakeHello(device.facts.key, device.facts.device, name, labels);
   spdlog::info("device {}: {}, {} implementations of kernels, coordinator {}", name,
-               device.facts.device.model(), pool->implementations().size(), address);
+               device.facts.device.model(), pool->implementations().size(), coordinator.address);
   DeviceCondition condition;
   const v1::Offer offer = OfferOf(*pool);
   condition.SetOffer(offer);
@@ -171,7 +192,21 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
   }
   CaseExecutor executor(std::move(executor_options));
   Attempts attempts(&executor, spool.get());
-  return ServeUntilSignal(address, hello, &attempts, device.monitor.get(), &condition);
+  return ServeUntilSignal(coordinator, options.grace_seconds, hello, &attempts,
+                          device.monitor.get(), &condition);
+}
+
+// Where the coordinator is, and what this worker shows it.
+absl::StatusOr<StoredCredentials> ChooseCoordinator(const WorkerOptions& options) {
+  StoredCredentials chosen;
+  std::string server = options.server;
+  if (server.empty()) {
+    KB_ASSIGN_OR_RETURN(chosen, DefaultCredentials(WorkerCredentialsPath()));
+    server = chosen.address.empty() ? DefaultSocketPath() : chosen.address;
+  }
+  KB_ASSIGN_OR_RETURN(chosen.address, NormalizeAddress(server));
+  KB_ASSIGN_OR_RETURN(chosen.credentials, CredentialsFor(chosen.address, WorkerCredentialsPath()));
+  return chosen;
 }
 
 // In this process's place, with the same arguments; returns when that fails.
@@ -187,8 +222,8 @@ int FailToHold(const absl::Status& status) {
   return Fail(status, held ? kExitDeviceHeld : kExitInfra);
 }
 
-int MainOffline(const WorkerOptions& options, const Labels& labels, const std::string& address,
-                const absl::Status& mismatch) {
+int MainOffline(const WorkerOptions& options, const Labels& labels,
+                const StoredCredentials& coordinator, const absl::Status& mismatch) {
   const std::string data = options.data_dir.empty() ? DataDir() : options.data_dir;
   const auto identity = LoadIdentity(data, options.device, options.name);
   if (!identity.ok()) {
@@ -197,21 +232,24 @@ int MainOffline(const WorkerOptions& options, const Labels& labels, const std::s
   }
   const auto lock = DeviceLock::Take({identity->uuid()});
   if (!lock.ok()) return FailToHold(lock.status());
-  const absl::Status status = WorkOffline(options, labels, address, *identity, MessageOf(mismatch));
+  const absl::Status status =
+      WorkOffline(options, labels, coordinator, *identity, MessageOf(mismatch));
   return status.ok() ? kExitOk : Fail(status, kExitInfra);
 }
 
 int MainOf(const WorkerOptions& options) {
-  const auto address =
-      NormalizeAddress(options.server.empty() ? DefaultSocketPath() : options.server);
-  if (!address.ok()) return Fail(address.status(), kExitUsage);
+  const auto coordinator = ChooseCoordinator(options);
+  if (!coordinator.ok()) {
+    const bool usage = coordinator.status().code() == absl::StatusCode::kInvalidArgument;
+    return Fail(coordinator.status(), usage ? kExitUsage : kExitInfra);
+  }
   const auto environments = PythonEnvironments(options);
   if (!environments.ok()) return Fail(environments.status(), kExitUsage);
   const auto labels = DeviceLabels(options);
   if (!labels.ok()) return Fail(labels.status(), kExitUsage);
   auto device = OpenDevice(options.device);
   if (IsDriverMismatch(device.status())) {
-    return MainOffline(options, *labels, *address, device.status());
+    return MainOffline(options, *labels, *coordinator, device.status());
   }
   if (!device.ok()) {
     const bool usage = device.status().code() == absl::StatusCode::kInvalidArgument;
@@ -219,11 +257,15 @@ int MainOf(const WorkerOptions& options) {
   }
   const auto lock = DeviceLock::Take(device->facts.lock_keys);
   if (!lock.ok()) return FailToHold(lock.status());
-  const absl::Status status = Work(options, *environments, *labels, *address, *device);
+  const absl::Status status = Work(options, *environments, *labels, *coordinator, *device);
   return status.ok() ? kExitOk : Fail(status, kExitInfra);
 }
 
 int Main(int argc, char** argv) {
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // what its own lines say, ours say better
+  if (argc > 1 && std::string(argv[1]) == "join") {
+    return RunJoin(std::vector<std::string>(argv + 2, argv + argc));
+  }
   WorkerOptions options;
   int exit_code = 0;
   if (!ParseWorkerOptions(argc, argv, &options, &exit_code)) return exit_code;

@@ -5,7 +5,7 @@
 
 #include "fmt/format.h"
 #include "kernels/catalog/catalog.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench {
 namespace {

@@ -3,6 +3,7 @@
 // heartbeat, and is thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,6 +41,7 @@ struct ForeignProcess {
   // Share of the device's time it computed since the last look, 0 to 1; -1 where the driver does
   // not tell.
   double utilization = -1;
+  std::int64_t memory_bytes = 0;  // on the device; 0 where the driver does not tell
 };
 
 // What broke on the device, as its driver reports it.
@@ -76,6 +78,9 @@ class DeviceMonitor {
   // Whether the driver in the kernel and its library fit; the message of kMismatch names both
   // versions where they are known.
   virtual DriverState Driver(std::string* /*message*/) { return DriverState::kFine; }
+  // The same as it was last seen, by whatever looked. Never asks the device: may be called while
+  // one is measured.
+  virtual std::vector<ForeignProcess> LastForeign() { return {}; }
 };
 
 struct OpenedDevice {

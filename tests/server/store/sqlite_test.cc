@@ -204,7 +204,7 @@ TEST(SqliteStore, AnOlderSchemaIsBroughtUpToDate) {
   }
   Sql(dir / "kbench.db",
       "DROP TABLE devices; DROP TABLE maintenance; DROP TABLE handled_faults; "
-      "DROP TABLE default_devices; "
+      "DROP TABLE default_devices; DROP TABLE owner_usage; "
       "DROP TABLE artifacts; DROP TABLE contents; CREATE TABLE artifacts (id INTEGER PRIMARY KEY "
       "AUTOINCREMENT, name TEXT NOT NULL UNIQUE, job INTEGER NOT NULL REFERENCES jobs (id), "
       "media_type TEXT NOT NULL, size_bytes INTEGER NOT NULL, content BLOB NOT NULL) STRICT; "
