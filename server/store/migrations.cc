@@ -1,6 +1,7 @@
 #include "server/store/migrations.h"
 
 #include "proto/support/error.h"
+#include "server/store/devices.h"
 
 namespace kbench::store {
 namespace {
@@ -142,7 +143,7 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 
 const std::vector<std::string>& Migrations() {
   static const std::vector<std::string>* const steps = new std::vector<std::string>{
-      kFirstSchema, kSharedContents, kOwnerUsage, kKindsOfArtifacts, kHoldEnds};
+      kFirstSchema, kSharedContents, kOwnerUsage, kKindsOfArtifacts, kHoldEnds, kDeviceTables};
   return *steps;
 }
 
