@@ -7,6 +7,7 @@
 #include "client/errors.h"
 #include "client/exit_code.h"
 #include "client/fail_on.h"
+#include "client/patience.h"
 #include "proto/support/ids.h"
 #include "proto/support/json.h"
 
@@ -44,9 +45,12 @@ class Submit final : public Command {
     }
     const auto spec = options_.Spec();
     if (!spec.ok()) return ReportError(context.io, spec.status());
+    const auto patience = options_.PatienceSeconds();
+    if (!patience.ok()) return ReportError(context.io, patience.status());
     auto backend = context.connect(context.address);
     if (!backend.ok()) return ReportError(context.io, backend.status());
-    const auto job = SubmitSpec(*backend, *spec, request_id_);
+    const auto job = SubmitPatiently(context, *backend, *spec, request_id_, *patience);
+    if (context.interrupt.fired()) return kExitInterrupted;
     if (!job.ok()) return ReportError(context.io, job.status());
     if (detach_) return PrintDetached(context.io, *job);
     const Awaited awaited = AwaitJob(context, *backend, job->name(), ParseFormat(format_));

@@ -11,6 +11,7 @@
 #include "client/exit_code.h"
 #include "client/output/text_table.h"
 #include "client/output/units.h"
+#include "client/patience.h"
 #include "client/suites/suite_estimate.h"
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
@@ -209,7 +210,8 @@ int RunPlan(Context& context, const SuitePlan& plan, const std::string& format, 
   std::vector<Job> jobs;
   int code = kExitOk;
   for (const JobSpec& spec : plan.jobs) {
-    auto job = SubmitSpec(*backend, spec, "");
+    auto job = SubmitPatiently(context, *backend, spec, "", kDefaultPatienceSeconds);
+    if (context.interrupt.fired()) return kExitInterrupted;
     if (!job.ok()) {  // the queue is full, say; what was taken before goes on
       code = ReportError(context.io, job.status());
       break;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "proto/support/clock.h"
+#include "server/history/reuse.h"
 #include "server/rpc/selection.h"
 #include "server/store/store.h"
 
@@ -21,6 +22,7 @@ CaseStatus ToCaseStatus(const scheduler::Case& item, const kbench::v1::CaseSpec&
   status.set_attempt(item.attempts);
   status.set_device(item.device);
   status.set_worker(item.worker);
+  status.set_results_of(item.results_of);
   if (item.started_at > 0) {
     *status.mutable_start_time() = ToTimestamp(std::llround(item.started_at * 1e6));
   }
@@ -54,9 +56,12 @@ void FillFromJob(const kbench::v1::Job& job, double created_at, scheduler::JobEn
   entry.priority_class = ToPriorityClass(job.spec().priority_class());
   entry.submitted_at = created_at;
   entry.hold = job.spec().has_hold();
+  entry.share = job.spec().share_in_flight() && !entry.hold;
   for (scheduler::Case& item : entry.cases) {
     if (item.ref.index < job.spec().cases_size()) {
-      item.need = NeedOf(job.spec().cases(item.ref.index));
+      const kbench::v1::CaseSpec& spec = job.spec().cases(item.ref.index);
+      item.need = NeedOf(spec);
+      if (!entry.hold) item.content = history::ContentOf(spec, job.spec().policy());
     }
   }
 }

@@ -27,9 +27,10 @@ Coordinator::Coordinator(store::Store& store, metrics::Metrics& metrics, Clock& 
     : store_(store),
       metrics_(metrics),
       clock_(clock),
-      options_(options),
+      options_(std::move(options)),
       wall_offset_(static_cast<double>(clock.WallMicros()) * 1e-6 - clock.SteadySeconds()),
-      scheduler_(options.scheduler) {}
+      scheduler_(options_.scheduler),
+      limits_(options_.limits) {}
 
 Coordinator::~Coordinator() { Stop(); }
 
@@ -52,12 +53,15 @@ absl::Status Coordinator::Load() {
   for (scheduler::JobEntry& entry : restored.jobs) {
     KB_ASSIGN_OR_RETURN(const kbench::v1::Job job, store_.GetJob(entry.name, false));
     const double created_at = static_cast<double>(ToMicros(job.create_time())) * 1e-6;
-    active[entry.name] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()), created_at};
+    active[entry.name] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()), created_at,
+                          job.owner()};
     FillFromJob(job, created_at, entry);
   }
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
+  KB_ASSIGN_OR_RETURN(const auto poisoned, store_.PoisonedSince(Now() - PoisonMemory::kSeconds));
   MutexLock lock(mutex_);
   active_ = std::move(active);
+  TakeUp(restored.jobs, poisoned);
   next_order_ = restored.next_order;
   scheduler_ = scheduler::Scheduler(options_.scheduler);
   broken_ = false;

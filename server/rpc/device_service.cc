@@ -8,6 +8,8 @@
 #include "fmt/format.h"
 #include "proto/support/error.h"
 #include "proto/support/rpc_status.h"
+#include "server/rpc/reply.h"
+#include "server/rpc/validate.h"
 
 namespace kbench::server {
 
@@ -35,6 +37,7 @@ grpc::Status DeviceService::ListDevices(grpc::ServerContext*, const kbench::v1::
 grpc::Status DeviceService::GetDevice(grpc::ServerContext*,
                                       const kbench::v1::GetDeviceRequest* request,
                                       kbench::v1::Device* device) {
+  KB_REFUSE_LARGE(*request);
   const std::string& name = request->name();
   const std::string stable = name.rfind("devices/", 0) == 0 ? name.substr(8) : name;
   std::vector<std::string> known;

@@ -60,6 +60,39 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--data-dir", options.data_dir, "Where jobs and results are kept")
       ->capture_default_str();
+  double lease_seconds = options.coordinator.scheduler.lease_seconds;
+  app.add_option("--lease", lease_seconds,
+                 "Seconds after which a case whose worker is silent is tried again")
+      ->check(CLI::Range(1.0, 3600.0))
+      ->capture_default_str();
+  app.add_option("--heartbeat", options.coordinator.heartbeat_seconds,
+                 "Seconds between two heartbeats of a worker; at most a third of --lease")
+      ->check(CLI::Range(0.1, 600.0))
+      ->capture_default_str();
+  kbench::server::LimitOptions& limits = options.coordinator.limits;
+  app.add_option("--most-queued-cases", limits.most_queued_cases,
+                 "Cases that may wait, of all owners together")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--most-jobs-per-owner", limits.most_jobs_of_owner,
+                 "Jobs of one owner that have not ended")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--most-cases-per-owner", limits.most_cases_of_owner,
+                 "Cases of one owner that have not ended")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--submits-per-second", limits.submits_per_second,
+                 "Of one owner, over time; 0: as many as come")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--submit-burst", limits.submit_burst, "Submits of one owner at once")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--most-job-seconds", limits.most_job_seconds,
+                 "The budgets of a job's cases together; 0: any")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--log-level", log_level, "trace, debug, info, warn or error")
       ->capture_default_str();
   try {
@@ -69,6 +102,15 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "kbench-server: {}; see kbench-server --help\n", error.what());
     return kUsage;
   }
+  if (3 * options.coordinator.heartbeat_seconds > lease_seconds) {
+    fmt::print(stderr,
+               "kbench-server: --heartbeat {} is more than a third of --lease {}: one lost "
+               "heartbeat would lose a case\n",
+               options.coordinator.heartbeat_seconds, lease_seconds);
+    return kUsage;
+  }
+  options.coordinator.scheduler.lease_seconds = lease_seconds;
+  options.coordinator.scheduler.restore_grace_seconds = lease_seconds;
   kbench::InitLogging("kbench-server", log_level);
   return Run(options);
 }

@@ -57,6 +57,7 @@ int Scheduler::NextFor(const JobState& job, const WorkerState& worker, double no
   for (const int index : job.queued) {
     const Case& item = job.entry.cases[static_cast<std::size_t>(index)];
     if (refused != nullptr && item.need == *refused) continue;
+    if (SharesRunning(job, item)) continue;
     if (MayTake(job, item, worker, now)) return index;
     refused = &item.need;
   }

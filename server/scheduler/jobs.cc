@@ -42,7 +42,8 @@ Effects Scheduler::Restore(double now, std::vector<JobEntry> jobs, std::int64_t 
     for (Case& item : entry.cases) {
       if (!IsFinal(item.state)) ++state.open;
       if (item.state == State::kQueued) state.queued.insert(item.ref.index);
-      if (item.started_at > latest_start) {
+      const bool reused = !item.results_of.empty() && latest_start == 0;
+      if (item.started_at > latest_start || reused) {
         latest_start = item.started_at;
         state.pinned_device = item.device;
       }
@@ -72,11 +73,19 @@ Effects Scheduler::AddJob(double now, JobEntry job) {
   if (job.cases.empty() || jobs_.count(name) > 0) return effects;
   JobState state;
   state.entry = std::move(job);
-  state.open = static_cast<int>(state.entry.cases.size());
-  for (int i = 0; i < state.open; ++i) state.queued.insert(i);
-  line_.insert(KeyOf(state.entry));
+  for (const Case& item : state.entry.cases) {
+    if (IsFinal(item.state)) {
+      state.pinned_device = item.device;
+      effects.cases.push_back({item});
+    } else {
+      state.queued.insert(item.ref.index);
+    }
+  }
+  state.open = static_cast<int>(state.queued.size());
+  if (!state.queued.empty()) line_.insert(KeyOf(state.entry));
   if (state.entry.queue_deadline > 0) deadlines_.insert({state.entry.queue_deadline, name});
   jobs_[name] = std::move(state);
+  if (!effects.cases.empty()) Settle(now, name, effects);
   Dispatch(now, effects);
   return effects;
 }

@@ -31,6 +31,7 @@ class Scheduler {
   // ever used. Leased cases wait `restore_grace_seconds` for their worker.
   Effects Restore(double now, std::vector<JobEntry> jobs, std::int64_t next_epoch);
 
+  // Cases that have ended already (with the results of an earlier run) are taken as they are.
   Effects AddJob(double now, JobEntry job);
   // Idempotent; running cases are cancelled on their worker and end when it answers or its lease
   // runs out.
@@ -56,6 +57,10 @@ class Scheduler {
   // Ends a case that cannot be tried (no implementation for it, say). For an attempt just assigned.
   Effects FailCase(double now, const CaseRef& ref, std::int64_t epoch, const std::string& reason,
                    const std::string& message);
+  // Ends a waiting case without an attempt, with the results of a case of another job: its run
+  // found out the same. Nothing when it no longer waits.
+  Effects FinishCase(double now, const CaseRef& ref, const CaseRef& results_of,
+                     const std::string& device);
 
   // Expires leases and queue deadlines. Call at NextDeadline() at the latest.
   Effects Tick(double now);
@@ -69,6 +74,12 @@ class Scheduler {
   std::string WaitReason(double now, const std::string& job) const;
   const JobEntry* FindJob(const std::string& job) const;  // until it has ended
   std::vector<std::string> ActiveJobs() const;
+  // Whether the case waits, and could be tried by this worker as far as its job and the device go.
+  bool WaitsFor(const CaseRef& ref, const std::string& worker_id) const;
+  // Whether a job with this selector might run on this worker's device.
+  bool MayRunOn(const std::string& selector, const std::string& worker_id) const;
+  // Whether this is the newest attempt at its case and the worker's, and not ended.
+  bool IsOpen(const std::string& worker_id, const Held& held) const;
   // What runs on a device of this name.
   std::optional<CaseRef> RunningOn(const std::string& device) const;
   int QueuedCases() const;
@@ -107,6 +118,8 @@ class Scheduler {
                const WorkerEntry& worker) const;
   bool MatchesSome(const JobState& job, const WorkerEntry& worker) const;
   bool MayTake(const JobState& job, const Case& item, const WorkerState& worker, double now) const;
+  // Another job's run of the same case is under way where this one may run: its results will do.
+  bool SharesRunning(const JobState& job, const Case& item) const;
   // The first queued case of the job that the worker may take; -1: none.
   int NextFor(const JobState& job, const WorkerState& worker, double now) const;
   bool Compete(const JobState& a, const JobState& b) const;

@@ -68,6 +68,12 @@ struct Case {
   double estimate = 10;
   double estimate_low = 1;
   double estimate_high = 60;
+  // What it would find out, hashed (server/rpc/sharing.h): the same of two cases means that one run
+  // answers both, on a device that both may run on. 0: never. Not durable: follows from the spec.
+  std::uint64_t content = 0;
+  // Of a case that ended without an attempt of its own: whose results are its results.
+  std::string results_of;  // jobs/<id>
+  int results_case = 0;    // that job's case
 };
 
 struct JobEntry {
@@ -75,6 +81,7 @@ struct JobEntry {
   std::string owner;
   PriorityClass priority_class = PriorityClass::kInteractive;
   double submitted_at = 0;    // seconds on the caller's clock
+  bool share = false;         // its cases take the results of the same case in flight
   bool hold = false;          // its one case holds the device: nothing is measured
   int priority = 500;         // among the jobs of its owner and class
   std::int64_t order = 0;     // position in the line: the order of submission
@@ -157,8 +164,8 @@ struct Effects {
 };
 
 struct Options {
-  double lease_seconds = 20;
-  double restore_grace_seconds = 20;  // how long after a restart a leased case waits for its worker
+  double lease_seconds = 30;
+  double restore_grace_seconds = 30;  // how long after a restart a leased case waits for its worker
   // How many lease durations an attempt is kept whose worker has its result and does not send it.
   double finished_leases = 3;
   int max_attempts = 3;

@@ -105,6 +105,14 @@ CREATE INDEX contents_by_size ON contents (size_bytes);
 ALTER TABLE artifacts ADD COLUMN shared INTEGER REFERENCES contents (id);
 )sql";
 
+// A case may end with the results of a case of another job, which stay that job's rows. Those that
+// killed their workers are looked for by time.
+constexpr char kSharedResults[] = R"sql(
+ALTER TABLE cases ADD COLUMN results_of TEXT NOT NULL DEFAULT '';
+ALTER TABLE cases ADD COLUMN results_case INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX cases_poison ON cases (ended_at) WHERE reason = 'POISON';
+)sql";
+
 absl::Status Refuse(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = reason});
 }
@@ -113,7 +121,7 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 
 const std::vector<std::string>& Migrations() {
   static const std::vector<std::string>* const steps =
-      new std::vector<std::string>{kFirstSchema, kSharedContents};
+      new std::vector<std::string>{kFirstSchema, kSharedContents, kSharedResults};
   return *steps;
 }
 

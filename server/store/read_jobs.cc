@@ -56,7 +56,7 @@ absl::Status FillCases(Database& db, std::int64_t job_row, bool with_results, Jo
   KB_ASSIGN_OR_RETURN(
       Statement rows,
       db.Prepare("SELECT case_index, state, reason, message, attempts, device, worker, started_at, "
-                 "ended_at FROM cases WHERE job = ? ORDER BY case_index"));
+                 "ended_at, results_of FROM cases WHERE job = ? ORDER BY case_index"));
   rows.Bind(job_row);
   for (;;) {
     KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
@@ -74,6 +74,7 @@ absl::Status FillCases(Database& db, std::int64_t job_row, bool with_results, Jo
     item.set_worker(rows.Text(6));
     if (rows.Double(7) > 0) *item.mutable_start_time() = Time(rows.Double(7));
     if (rows.Double(8) > 0) *item.mutable_end_time() = Time(rows.Double(8));
+    item.set_results_of(rows.Text(9));
     if (with_results && scheduler::IsFinal(state)) {
       KB_RETURN_IF_ERROR(ReadCaseResults(db, job_row, index, item));
     }
@@ -113,7 +114,8 @@ absl::Status RestoreCases(Database& db, std::int64_t job_row, scheduler::JobEntr
       Statement rows,
       db.Prepare("SELECT case_index, state, attempts, infra_failures, worker_deaths, open_epoch, "
                  "device, worker, reason, message, started_at, ended_at, lease_worker, lease_boot, "
-                 "lease_attempt, lease_epoch FROM cases WHERE job = ? ORDER BY case_index"));
+                 "lease_attempt, lease_epoch, results_of, results_case FROM cases WHERE job = ? "
+                 "ORDER BY case_index"));
   rows.Bind(job_row);
   for (;;) {
     KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
@@ -131,6 +133,8 @@ absl::Status RestoreCases(Database& db, std::int64_t job_row, scheduler::JobEntr
     item.message = rows.Text(9);
     item.started_at = rows.Double(10);
     item.ended_at = rows.Double(11);
+    item.results_of = rows.Text(16);
+    item.results_case = static_cast<int>(rows.Int(17));
     if (!rows.IsNull(12)) {
       item.lease.emplace();
       item.lease->worker_id = rows.Text(12);
@@ -204,6 +208,24 @@ absl::StatusOr<std::vector<JobEvent>> ReadJobEvents(Database& db, const std::str
   }
   for (JobEvent& event : events) KB_RETURN_IF_ERROR(Complete(db, job_row, head, event));
   return events;
+}
+
+absl::StatusOr<std::vector<Poisoned>> ReadPoisoned(Database& db, double since) {
+  KB_ASSIGN_OR_RETURN(
+      Statement rows,
+      db.Prepare("SELECT jobs.name, jobs.spec, cases.case_index, cases.ended_at FROM cases "
+                 "JOIN jobs ON jobs.id = cases.job "
+                 "WHERE cases.reason = 'POISON' AND cases.ended_at >= ? ORDER BY cases.ended_at"));
+  rows.Bind(since);
+  std::vector<Poisoned> poisoned;
+  for (;;) {
+    KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
+    if (!more) return poisoned;
+    Poisoned& item = poisoned.emplace_back();
+    item.ref = {rows.Text(0), static_cast<int>(rows.Int(2))};
+    if (!ParseBlob(rows.Blob(1), &item.spec)) return Damaged("job " + item.ref.job);
+    item.ended_at = rows.Double(3);
+  }
 }
 
 absl::StatusOr<Restored> ReadForRestore(Database& db) {

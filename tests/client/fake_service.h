@@ -32,6 +32,11 @@ class FakeJobs final : public kbench::v1::JobService::Service {
                          kbench::v1::Job* reply) override {
     MutexLock lock(mutex_);
     submitted.push_back(*request);
+    if (!submit_refusals.empty()) {
+      const absl::Status refusal = submit_refusals.front();
+      submit_refusals.pop_front();
+      return ToGrpc(refusal);
+    }
     *reply = job;
     return ToGrpc(submit_status);
   }
@@ -74,6 +79,7 @@ class FakeJobs final : public kbench::v1::JobService::Service {
   }
 
   kbench::v1::Job job;
+  std::deque<absl::Status> submit_refusals;  // of the first submits
   absl::Status submit_status;
   absl::Status get_status;
   std::deque<Stream> streams;

@@ -100,7 +100,11 @@ void World::AddNeeding(const std::string& name, const std::vector<std::string>& 
 }
 
 void World::AddEntry(JobEntry job) {
-  durable_[job.name] = job;
+  JobEntry& mirror = durable_[job.name] = job;
+  for (Case& item : mirror.cases) {
+    // As the store makes it: waiting; that it has ended already is a transition.
+    item.state = State::kQueued;
+  }
   Apply(scheduler_->AddJob(now_, std::move(job)));
 }
 
@@ -161,7 +165,8 @@ std::string World::Check() const {
       if (item.lease && !leased_devices.insert(item.device).second) {
         return item.device + ": two attempts on one device";
       }
-      if ((item.state == State::kSucceeded) != (accepted_.count(item.ref) > 0)) {
+      const bool answered = accepted_.count(item.ref) + reused_.count(item.ref) > 0;
+      if ((item.state == State::kSucceeded) != answered) {
         return name + ": succeeded and accepted results differ";
       }
     }
