@@ -18,8 +18,11 @@ class Faults:
         if run.disk is not None:
             self.kinds.append(self.fill_disk)
 
+        self.first = self.random.sample(self.kinds, len(self.kinds))
+
     def strike(self):
-        fault = self.random.choice(self.kinds)
+        """Each once, then whatever comes."""
+        fault = self.first.pop() if self.first else self.random.choice(self.kinds)
         self.run.ledger.fault(fault.__name__)
         fault()
 

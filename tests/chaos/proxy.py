@@ -104,10 +104,10 @@ class Proxy:
 
     async def _end(self):
         self.server.close()
-        if self.idle_seconds:
-            self.watchdog.cancel()
         for connection in list(self.connections):
             connection.abort()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
 
     def close(self):
         self._call(self._end())
