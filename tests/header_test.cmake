@@ -6,7 +6,7 @@ if(NOT KBENCH_HEADER_TESTS OR NOT KBENCH_WITH_GRPC)
 endif()
 
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
-     ${CMAKE_SOURCE_DIR}/proto/*.h ${CMAKE_SOURCE_DIR}/kernels/*.h ${CMAKE_SOURCE_DIR}/worker/*.h
+     ${CMAKE_SOURCE_DIR}/proto/*.h ${CMAKE_SOURCE_DIR}/stats/*.h ${CMAKE_SOURCE_DIR}/kernels/*.h ${CMAKE_SOURCE_DIR}/worker/*.h
      ${CMAKE_SOURCE_DIR}/server/*.h ${CMAKE_SOURCE_DIR}/client/*.h)
 set(sources)
 foreach(header IN LISTS headers)

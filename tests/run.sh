@@ -80,7 +80,7 @@ run_unit() { step "ctest ci" unit ci; }
 
 # The sources proper that this machine builds, without tests: what clang-tidy finds there it finds nowhere else, and it has to end in minutes.
 tidy() {
-  git ls-files -- 'proto/*.cc' 'kernels/*.cc' 'worker/*.cc' 'server/*.cc' 'client/*.cc' |
+  git ls-files -- 'proto/*.cc' 'stats/*.cc' 'kernels/*.cc' 'worker/*.cc' 'server/*.cc' 'client/*.cc' |
     grep -Fxf <(sed -nE "s|^ *\"file\": \"$PWD/(.*)\",?\$|\\1|p" build/ci/compile_commands.json) |
     xargs -P "$jobs" -n 4 clang-tidy --quiet --extra-arg=-Wno-unknown-warning-option -p build/ci
 }

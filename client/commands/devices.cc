@@ -9,6 +9,7 @@
 #include "client/commands/verbs.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
+#include "client/output/queue_text.h"
 #include "client/output/text_table.h"
 #include "client/output/units.h"
 #include "client/output/words.h"
@@ -83,7 +84,7 @@ class Devices final : public Command {
   void Declare(Arguments& arguments) override {
     DeclareFormat(arguments, &format_, {"table", "json"});
     arguments.Flag("-v,--verbose", &verbose_,
-                   "Also what the calibration found, and what is absent");
+                   "Also the calibration, what is absent, who else is there");
   }
 
   int Run(Context& context) override {
@@ -132,6 +133,7 @@ class Devices final : public Command {
       io.out << device.name() << (lines.empty() ? ": not calibrated yet\n" : ":\n");
       for (const std::string& line : lines) Indented(io, line);
       for (const auto& absent : device.absent()) Indented(io, AbsentText(absent));
+      for (const auto& other : device.foreign()) Indented(io, "others: " + ForeignText(other));
     }
   }
 

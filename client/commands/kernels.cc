@@ -5,6 +5,7 @@
 
 #include "client/commands/await.h"
 #include "client/commands/verbs.h"
+#include "client/default_choice.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
 #include "client/output/text_table.h"
@@ -24,7 +25,7 @@ void PrintKernel(Io& io, const KernelInfo& kernel) {
   io.out << "  " << Wrap("size: " + kernel.size_help(), kTableWidth - 2, 4) << "\n";
   TextTable table{{"  implementation", "default", "dtypes"}, {}, {}};
   for (const auto& one : kernel.implementations()) {
-    table.rows.push_back({"  " + one.name(), one.default_choice() ? "yes" : "no",
+    table.rows.push_back({"  " + one.name(), DefaultText(kernel, one),
                           fmt::format("{}", fmt::join(one.dtypes(), " "))});
   }
   if (table.rows.empty()) {

@@ -7,7 +7,12 @@
 #include "client/errors.h"
 #include "client/exit_code.h"
 #include "client/fail_on.h"
+#include "client/job_view.h"
+#include "client/output/progress.h"
+#include "client/output/text_table.h"
+#include "client/output/time_range.h"
 #include "client/patience.h"
+#include "proto/support/clock.h"
 #include "proto/support/ids.h"
 #include "proto/support/json.h"
 
@@ -63,11 +68,23 @@ class Submit final : public Command {
   }
 
  private:
+  // "2 cases ahead, starts in 40 s to 3 min", or why it does not start.
+  std::string Where(const Job& job) const {
+    if (IsFinal(job.state())) return "";
+    if (job.state() == kbench::v1::JOB_STATE_RUNNING) return "it runs\n";
+    if (!job.message().empty()) return "it waits: " + Plain(job.message()) + "\n";
+    // A job that was made just now carries the coordinator's time.
+    const double now = request_id_.empty() ? StampSeconds(job.create_time())
+                                           : static_cast<double>(SystemClock().WallMicros()) * 1e-6;
+    return "it waits: " + PlaceText(job, now) + "\n";
+  }
+
   int PrintDetached(Io& io, const Job& job) const {
     if (format_ == "json") {
       io.out << "{\"job\":" << ToJsonLine(job) << "}\n";
     } else {
       io.out << JobId(job.name()) << "\n";
+      io.err << Where(job);
       io.err << "watch it with: kbench-client watch " << JobId(job.name()) << "\n";
     }
     io.out.flush();

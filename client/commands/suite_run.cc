@@ -156,6 +156,22 @@ void PrintDetached(Io& io, const std::vector<Job>& jobs, bool json) {
   io.out.flush();
 }
 
+// What the coordinator took before it refused one goes on. The exit code, OK where it took all.
+int SubmitPlan(Context& context, const Backend& backend, const SuitePlan& plan,
+               std::vector<Job>* jobs) {
+  for (const JobSpec& spec : plan.jobs) {
+    const auto taken = ValidateSpec(backend, spec);
+    if (!taken.ok()) return ReportError(context.io, taken.status());
+  }
+  for (const JobSpec& spec : plan.jobs) {
+    auto job = SubmitPatiently(context, backend, spec, "", kDefaultPatienceSeconds);
+    if (context.interrupt.fired()) return kExitInterrupted;
+    if (!job.ok()) return ReportError(context.io, job.status());  // the queue is full, say
+    jobs->push_back(*std::move(job));
+  }
+  return kExitOk;
+}
+
 int FollowAll(Context& context, const Backend& backend, const std::vector<Job>& jobs,
               Report& report) {
   int code = kExitOk;
@@ -203,27 +219,25 @@ int ShowPlan(Context& context, const SuiteFile& file, const SuitePlan& plan, boo
 int RunPlan(Context& context, const SuitePlan& plan, const std::string& format, bool detach) {
   const auto backend = context.connect(context.address);
   if (!backend.ok()) return ReportError(context.io, backend.status());
-  for (const JobSpec& spec : plan.jobs) {
-    const auto taken = ValidateSpec(*backend, spec);
-    if (!taken.ok()) return ReportError(context.io, taken.status());
-  }
   std::vector<Job> jobs;
-  int code = kExitOk;
-  for (const JobSpec& spec : plan.jobs) {
-    auto job = SubmitPatiently(context, *backend, spec, "", kDefaultPatienceSeconds);
-    if (context.interrupt.fired()) return kExitInterrupted;
-    if (!job.ok()) {  // the queue is full, say; what was taken before goes on
-      code = ReportError(context.io, job.status());
-      break;
-    }
-    jobs.push_back(*std::move(job));
-  }
+  const int code = SubmitPlan(context, *backend, plan, &jobs);
   if (detach) {
     PrintDetached(context.io, jobs, format == "json");
     return code;
   }
   const auto report = MakeReport(ParseFormat(format), context.io);
   const int followed = FollowAll(context, *backend, jobs, *report);
+  return code == kExitOk ? followed : code;
+}
+
+int RunPlan(Context& context, const SuitePlan& plan, Report& report,
+            std::vector<std::string>* names) {
+  const auto backend = context.connect(context.address);
+  if (!backend.ok()) return ReportError(context.io, backend.status());
+  std::vector<Job> jobs;
+  const int code = SubmitPlan(context, *backend, plan, &jobs);
+  for (const Job& job : jobs) names->push_back(JobId(job.name()));
+  const int followed = FollowAll(context, *backend, jobs, report);
   return code == kExitOk ? followed : code;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "client/command.h"
 #include "client/output/report.h"
@@ -18,5 +19,8 @@ int ShowPlan(Context& context, const SuiteFile& file, const SuitePlan& plan, boo
 // Follows the jobs one after the other: the worst code counts. Nothing is submitted unless the
 // coordinator would take all of it.
 int RunPlan(Context& context, const SuitePlan& plan, const std::string& format, bool detach);
+// The same without detaching, into `report`; `jobs` gets the names of those that were submitted.
+int RunPlan(Context& context, const SuitePlan& plan, Report& report,
+            std::vector<std::string>* jobs);
 
 }  // namespace kbench::client

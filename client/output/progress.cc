@@ -6,6 +6,7 @@
 #include <map>
 
 #include "client/output/text_table.h"
+#include "client/output/time_range.h"
 #include "client/output/units.h"
 #include "proto/support/clock.h"
 #include "proto/support/ids.h"
@@ -17,11 +18,12 @@ using kbench::v1::CaseStatus;
 using kbench::v1::Job;
 using kbench::v1::Progress;
 
-std::string WaitText(const Job& job) {
+std::string WaitText(const Job& job, double now) {
   std::string text = "job " + JobId(job.name()) + " waits";
+  const bool held_up = !job.message().empty() || !job.reason().empty();
+  if (!held_up) return text + ": " + PlaceText(job, now);
   if (job.queue_position() > 0) {
-    text += fmt::format(": {} {} ahead", job.queue_position(),
-                        job.queue_position() == 1 ? "case" : "cases");
+    text += ": " + FormatCount(job.queue_position(), "case", "cases") + " ahead";
   }
   if (!job.message().empty()) return text + ": " + job.message();
   static const std::map<std::string, std::string> words = {
@@ -47,6 +49,16 @@ std::string PhaseWord(const std::string& phase) {
   return known == words.end() ? phase : known->second;
 }
 
+}  // namespace
+
+std::string PlaceText(const Job& job, double now) {
+  const std::string ahead = job.queue_position() > 0
+                                ? FormatCount(job.queue_position(), "case", "cases") + " ahead"
+                                : std::string("next");
+  if (!job.start_estimate().has_latest()) return ahead + ", nobody can say when it starts";
+  return ahead + ", starts " + WhenText(job.start_estimate(), now);
+}
+
 std::string PhaseText(const Progress& progress) {
   // The worker's own sentence says more than the word.
   std::string text = progress.message().empty() ? PhaseWord(progress.phase()) : progress.message();
@@ -62,6 +74,8 @@ std::string PhaseText(const Progress& progress) {
   }
   return text;
 }
+
+namespace {
 
 std::string CaseText(const Job& job, const CaseStatus& status) {
   const auto& spec = status.spec();
@@ -84,7 +98,7 @@ std::string ProgressText(const JobView& view) {
   const bool waits = std::any_of(job.cases().begin(), job.cases().end(),
                                  [](const CaseStatus& one) { return !IsFinal(one.state()); });
   if (IsFinal(job.state()) || !waits) return "";
-  return WaitText(job);
+  return WaitText(job, view.as_of());
 }
 
 void ProgressLine::Show(const std::string& text) {

@@ -170,7 +170,7 @@ std::vector<MetricFamily> LiveCollector::Collect() const {
   const std::pair<MetricFamily, int> counts[] = {
       {Gauge("kbench_queue_cases", "Cases that wait for a device."), state.queued_cases},
       {Gauge("kbench_running_cases", "Cases that a worker is running."), state.running_cases},
-      {Gauge("kbench_watchers", "Open streams of WatchJob."), state.watchers},
+      {Gauge("kbench_watchers", "Open streams of WatchJob and WatchQueue."), state.watchers},
   };
   for (const auto& [family, value] : counts) {
     families.push_back(family);

@@ -85,6 +85,10 @@ Metrics::Metrics(const std::string& version, std::size_t most_result_series)
                            "Time that attempts spent on a device, by phase. Phase burst is the "
                            "part of phase measure inside bursts; the others add up to the whole.")
                        .Register(*registry_);
+  store_bytes_ = &BuildGauge()
+                      .Name("kbench_store_bytes")
+                      .Help("Bytes that the coordinator keeps, by kind.")
+                      .Register(*registry_);
   BuildGauge()
       .Name("kbench_build_info")
       .Help("The version of the coordinator; the value is 1.")
@@ -108,6 +112,12 @@ void Metrics::JobCompleted(State state, double queue_seconds, double run_seconds
 
 void Metrics::LeasesExpired(int count) { lease_expirations_->Increment(count); }
 void Metrics::StaleResult() { stale_results_->Increment(); }
+void Metrics::StoreKeeps(const std::map<std::string, std::int64_t>& bytes) {
+  for (const auto& [kind, size] : bytes) {
+    store_bytes_->Add({{"kind", kind}}).Set(static_cast<double>(size));
+  }
+}
+
 void Metrics::CommitTook(double seconds) { commit_seconds_->Observe(seconds); }
 
 void Metrics::AttemptTook(const std::string& device,

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "proto/support/clock.h"
-#include "server/history/reuse.h"
 #include "server/rpc/selection.h"
 #include "server/store/store.h"
 
@@ -56,12 +55,9 @@ void FillFromJob(const kbench::v1::Job& job, double created_at, scheduler::JobEn
   entry.priority_class = ToPriorityClass(job.spec().priority_class());
   entry.submitted_at = created_at;
   entry.hold = job.spec().has_hold();
-  entry.share = job.spec().share_in_flight() && !entry.hold;
   for (scheduler::Case& item : entry.cases) {
     if (item.ref.index < job.spec().cases_size()) {
-      const kbench::v1::CaseSpec& spec = job.spec().cases(item.ref.index);
-      item.need = NeedOf(spec);
-      if (!entry.hold) item.content = history::ContentOf(spec, job.spec().policy());
+      item.need = NeedOf(job.spec().cases(item.ref.index));
     }
   }
 }

@@ -29,6 +29,7 @@ Coordinator::Coordinator(store::Store& store, metrics::Metrics& metrics, Clock& 
       clock_(clock),
       options_(std::move(options)),
       wall_offset_(static_cast<double>(clock.WallMicros()) * 1e-6 - clock.SteadySeconds()),
+      queue_hub_(options_.queue_seconds, options_.queue_ping_seconds),
       scheduler_(options_.scheduler),
       limits_(options_.limits) {}
 
@@ -50,12 +51,13 @@ absl::Status Coordinator::Start() {
 absl::Status Coordinator::Load() {
   KB_ASSIGN_OR_RETURN(store::Restored restored, store_.Restore());
   std::map<std::string, ActiveJob> active;
-  for (scheduler::JobEntry& entry : restored.jobs) {
-    KB_ASSIGN_OR_RETURN(const kbench::v1::Job job, store_.GetJob(entry.name, false));
-    const double created_at = static_cast<double>(ToMicros(job.create_time())) * 1e-6;
-    active[entry.name] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()), created_at,
-                          job.owner()};
-    FillFromJob(job, created_at, entry);
+  for (std::size_t i = 0; i < restored.jobs.size(); ++i) {
+    scheduler::JobEntry& entry = restored.jobs[i];
+    kbench::v1::Job job;
+    job.set_owner(entry.owner);
+    *job.mutable_spec() = *restored.specs[i];
+    FillFromJob(job, entry.submitted_at, entry);
+    active[entry.name] = {std::move(restored.specs[i]), entry.submitted_at, entry.owner};
   }
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
   KB_ASSIGN_OR_RETURN(const auto poisoned, store_.PoisonedSince(Now() - PoisonMemory::kSeconds));
@@ -65,7 +67,8 @@ absl::Status Coordinator::Load() {
   next_order_ = restored.next_order;
   scheduler_ = scheduler::Scheduler(options_.scheduler);
   broken_ = false;
-  CommitEffects(scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch));
+  CommitEffects(
+      scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch, restored.usages));
   return absl::OkStatus();
 }
 
@@ -86,6 +89,7 @@ void Coordinator::OnStoreFailure(const absl::Status& status, std::int64_t genera
     // results, and say so when they come back.
     scheduler_ = scheduler::Scheduler(options_.scheduler);
     active_.clear();
+    progress_.clear();
   }
   for (const auto& link : links) {
     link->Close(Unavailable("the coordinator cannot write to its store; come back", "STORE_DOWN"));
@@ -114,7 +118,7 @@ void Coordinator::TimerLoop() {
       if (!stop_) timer_wake_.WaitFor(mutex_, options_.timer_seconds);
       if (stop_) return;
       broken = broken_;
-      if (!broken) CommitEffects(scheduler_.Tick(Now()));
+      if (!broken && !draining_) CommitEffects(scheduler_.Tick(Now()));
     }
     const double steady = clock_.SteadySeconds();
     if (broken && steady - last_recovery > kRecoverySeconds) {
@@ -123,28 +127,7 @@ void Coordinator::TimerLoop() {
     }
     PublishPositions();
     hub_.Tick(steady);
-  }
-}
-
-void Coordinator::PublishPositions() {
-  std::vector<std::pair<std::string, int>> changed;
-  const std::vector<std::string> watched = hub_.WatchedJobs();
-  {
-    MutexLock lock(mutex_);
-    std::map<std::string, int> positions;
-    for (const std::string& job : watched) {
-      const int position = scheduler_.QueuePosition(job);
-      const auto old = positions_.find(job);
-      if (old == positions_.end() || old->second != position) changed.emplace_back(job, position);
-      positions[job] = position;
-    }
-    positions_ = std::move(positions);
-  }
-  for (const auto& [job, position] : changed) {
-    kbench::v1::JobEvent event;
-    event.mutable_queue()->set_position(position);
-    *event.mutable_time() = ToTimestamp(clock_.WallMicros());
-    hub_.PublishEphemeral(job, event);
+    PublishQueue();
   }
 }
 
@@ -155,10 +138,16 @@ void Coordinator::Drain() {
     draining_ = true;
     for (const auto& [link, session] : sessions_) links.push_back(link);
   }
+  // What was decided before is on disk and sent then: a worker that hears of an assignment keeps
+  // it, and holds it when it says hello to the next coordinator.
+  std::promise<void> decided;
+  store_.Commit({}, [&](const absl::Status&, const auto&) { decided.set_value(); });
+  decided.get_future().wait();
   for (const auto& link : links) {
     link->Close(Unavailable("the coordinator is stopping; come back", "DRAINING"));
   }
   hub_.CloseAll(Unavailable("the coordinator is stopping; resume with after_sequence", "DRAINING"));
+  queue_hub_.CloseAll(Unavailable("the coordinator is stopping; come back", "DRAINING"));
 }
 
 void Coordinator::Stop() {
@@ -180,7 +169,7 @@ void Coordinator::Stop() {
 metrics::LiveState Coordinator::Live() {
   metrics::LiveState live;
   live.devices = Devices();
-  live.watchers = hub_.size();
+  live.watchers = hub_.size() + queue_hub_.size();
   MutexLock lock(mutex_);
   live.queued_cases = scheduler_.QueuedCases();
   live.running_cases = scheduler_.RunningCases();

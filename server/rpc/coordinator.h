@@ -29,9 +29,13 @@
 #include "server/rpc/limits.h"
 #include "server/rpc/links.h"
 #include "server/rpc/poison.h"
+#include "server/rpc/queue_hub.h"
+#include "server/rpc/queue_snapshot.h"
+#include "server/rpc/running_progress.h"
 #include "server/rpc/sharing.h"
 #include "server/rpc/watch_hub.h"
 #include "server/scheduler/scheduler.h"
+#include "server/store/spec_pool.h"
 #include "server/store/store.h"
 
 namespace kbench::server {
@@ -42,7 +46,9 @@ struct CoordinatorOptions {
   double timer_seconds = 0.5;       // how often leases and deadlines are looked at
   double known_again_seconds = 10;  // after a start: unknown devices may yet come back
   LimitOptions limits;
-  std::string version;  // of this coordinator, for CheckWorkerVersion; empty: the build's
+  std::string version;         // of this coordinator, for CheckWorkerVersion; empty: the build's
+  double queue_seconds = 0.5;  // between two messages to who watches the queue, at least
+  double queue_ping_seconds = 15;  // after which an unchanged one is sent again
 };
 
 class Coordinator {
@@ -66,6 +72,13 @@ class Coordinator {
   // A snapshot, then events, then `final`; the watcher is closed at the end.
   void Watch(const std::string& name, std::shared_ptr<Watcher> watcher);
   void Unwatch(const std::string& name, const Watcher* watcher);
+  absl::StatusOr<kbench::v1::QueueSnapshot> Queue(const kbench::v1::GetQueueRequest& request);
+  // Snapshots until the watcher is closed.
+  void WatchQueue(const kbench::v1::GetQueueRequest& request,
+                  std::shared_ptr<QueueWatcher> watcher);
+  void UnwatchQueue(const QueueWatcher* watcher);
+  absl::StatusOr<kbench::v1::Explanation> Explain(const std::string& name);
+  double least_queue_seconds() const { return options_.queue_seconds; }
 
   std::vector<kbench::v1::Device> Devices();
   kbench::v1::ListKernelsResponse Kernels();
@@ -121,7 +134,6 @@ class Coordinator {
               const std::vector<store::Poisoned>& poisoned) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TryRecover();
   void TimerLoop();
-  void PublishPositions();
 
   // coordinator_jobs.cc
   absl::StatusOr<kbench::v1::Job> JobOfRequest(const kbench::v1::SubmitJobRequest& request,
@@ -134,9 +146,30 @@ class Coordinator {
   void Decorate(kbench::v1::Job& job);
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
 
+  // coordinator_queue.cc
+  // Where a waiting job stood as its watchers last heard.
+  struct ToldPlace {
+    kbench::v1::QueueUpdate update;
+    double at = 0;
+  };
+  void PublishPositions();
+  void PublishQueue();
+  kbench::v1::QueueUpdate PlaceOf(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<QueueFilter> FilterOf(const kbench::v1::GetQueueRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `whole`: a view of the whole line that is long enough, or null.
+  kbench::v1::QueueSnapshot LookAt(const QueueFilter& filter, const scheduler::QueueView* whole)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<kbench::v1::QueueSnapshot> Look(
+      const std::vector<kbench::v1::GetQueueRequest>& requests);
+  // Valid while the lock is held.
+  QueueSources Sources() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // False for the word of an attempt that is not the newest of a running case.
+  bool NoteProgress(const kbench::v1::AttemptProgress& progress);
+
   // coordinator_sharing.cc
-  // By case of the job, as far as its max_result_age goes: what was measured before and answers it;
-  // without a job's name: nothing. Reads the store.
+  // By case of the job: what was measured before and answers it, without a name where nothing does.
+  // Empty where nothing is to be reused. Reads the store.
   std::vector<store::Measured> FindReusable(const kbench::v1::Job& job);
   std::vector<store::Measured> FindReusableOn(const kbench::v1::Job& job,
                                               const kbench::v1::Device& device,
@@ -178,6 +211,8 @@ class Coordinator {
   const double wall_offset_;  // Now() = wall time at the start + steady time since
   double started_at_ = 0;
   WatchHub hub_;
+  QueueHub queue_hub_;
+  double queue_rest_until_ = 0;  // of the timer's thread alone, on the steady clock
   Executor executor_;
 
   Mutex mutex_;
@@ -185,12 +220,14 @@ class Coordinator {
   scheduler::Scheduler scheduler_ ABSL_GUARDED_BY(mutex_);
   DeviceRegistry devices_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, ActiveJob> active_ ABSL_GUARDED_BY(mutex_);
+  store::SpecPool specs_ ABSL_GUARDED_BY(mutex_);  // of `active_`
   std::map<std::shared_ptr<WorkerLink>, Session> sessions_ ABSL_GUARDED_BY(mutex_);
   Sharing sharing_ ABSL_GUARDED_BY(mutex_);
   Limits limits_ ABSL_GUARDED_BY(mutex_);
   PoisonMemory poison_ ABSL_GUARDED_BY(mutex_);
   Contests contests_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, int> positions_ ABSL_GUARDED_BY(mutex_);  // as last published
+  std::map<std::string, ToldPlace> places_ ABSL_GUARDED_BY(mutex_);
+  std::map<scheduler::CaseRef, RunningProgress> progress_ ABSL_GUARDED_BY(mutex_);  // of what runs
   std::int64_t next_order_ ABSL_GUARDED_BY(mutex_) = 1;
   std::int64_t generation_ ABSL_GUARDED_BY(mutex_) = 1;  // steps of an older one are void
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;          // a commit failed: waiting for the store

@@ -42,6 +42,9 @@ std::shared_ptr<const JobEvent> FinalOf(const Job& job) {
   return event;
 }
 
+// A hold is one case too.
+int CasesOf(const Job& job) { return std::max(1, job.spec().cases_size()); }
+
 // Ends the cases of a new job that earlier runs answer; their results.
 std::map<scheduler::CaseRef, std::vector<kbench::v1::Result>> TakeReused(
     const std::vector<store::Measured>& reused, double now, scheduler::JobEntry& job) {
@@ -108,14 +111,24 @@ absl::StatusOr<Job> Coordinator::Submit(const SubmitJobRequest& request) {
   *job.mutable_create_time() = ToTimestamp(std::llround(Now() * 1e6));
   if (request.validate_only()) return job;
   job.set_name(JobName(RandomId(8)));
-  const absl::Status stored = StoreJob(request, digest, job, FindReusable(job));
+  const std::vector<store::Measured> reused = FindReusable(job);
+  const absl::Status stored = StoreJob(request, digest, job, reused);
   if (stored.code() == absl::StatusCode::kAlreadyExists) {
     // The same request came twice at once.
     KB_ASSIGN_OR_RETURN(Job twin, JobOfRequest(request, digest, found));
     if (found) return twin;
   }
   KB_RETURN_IF_ERROR(stored);
-  return Get(job.name());
+  if (!reused.empty()) return Get(job.name());
+  // As it was stored: nothing of it need be read back.
+  for (int i = 0; i < job.spec().cases_size(); ++i) {
+    kbench::v1::CaseStatus& item = *job.add_cases();
+    item.set_index(i);
+    *item.mutable_spec() = job.spec().cases(i);
+    item.set_state(JobState::JOB_STATE_QUEUED);
+  }
+  Decorate(job);
+  return job;
 }
 
 absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::string& digest,
@@ -124,8 +137,8 @@ absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::s
   {
     MutexLock lock(mutex_);
     KB_RETURN_IF_ERROR(CheckServing());
-    KB_RETURN_IF_ERROR(limits_.Reserve(Now(), job.owner(), job.spec().cases_size(),
-                                       BudgetSeconds(job.spec()), scheduler_.QueuedCases()));
+    KB_RETURN_IF_ERROR(limits_.Reserve(Now(), job.owner(), CasesOf(job), BudgetSeconds(job.spec()),
+                                       scheduler_.QueuedCases()));
     store::NewJob created;
     created.job = job;
     created.request_id = request.request_id();
@@ -139,7 +152,7 @@ absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::s
     step.done = [this, job, entry, results, &promise](const absl::Status& status) {
       {
         MutexLock done_lock(mutex_);
-        limits_.Release(job.owner(), job.spec().cases_size());
+        limits_.Release(job.owner(), CasesOf(job));
       }
       if (status.ok()) JobIsDurable(job, entry, results);
       promise.set_value(status);
@@ -155,19 +168,24 @@ void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry,
   metrics_.JobSubmitted();
   MutexLock lock(mutex_);
   if (broken_) return;  // the store gives it back at the recovery
-  active_[job.name()] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()),
+  active_[job.name()] = {specs_.Get(job.spec().SerializeAsString()),
                          static_cast<double>(ToMicros(job.create_time())) * 1e-6, job.owner()};
-  limits_.JobBegan(job.owner(), job.spec().cases_size());
+  limits_.JobBegan(job.owner(), CasesOf(job));
   sharing_.Add(entry, job.spec());
+  scheduler::Effects effects = scheduler_.AddJob(Now(), entry);
+  if (effects.empty()) return;
   Step step;
-  AddEffects(scheduler_.AddJob(Now(), entry), &results, step);
+  AddEffects(std::move(effects), &results, step);
   Commit(std::move(step));
 }
 
 void Coordinator::Decorate(Job& job) {
   if (HasEnded(job)) return;
   MutexLock lock(mutex_);
-  job.set_queue_position(scheduler_.QueuePosition(job.name()));
+  const scheduler::Place place = scheduler_.PlaceOf(Now(), job.name());
+  job.set_queue_position(place.position);
+  job.set_estimated_seconds(place.estimated_seconds);
+  if (place.start.known) SetRange(place.start, job.mutable_start_estimate());
   const std::string reason = scheduler_.WaitReason(Now(), job.name());
   if (reason.empty()) return;
   job.set_reason(reason);

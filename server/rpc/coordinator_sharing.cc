@@ -88,7 +88,7 @@ std::vector<store::Measured> Coordinator::FindReusable(const Job& job) {
     MutexLock lock(mutex_);
     for (const auto& [link, session] : sessions_) {
       const Device* device = devices_.OfWorker(session.worker_id);
-      if (device == nullptr || !scheduler_.MayRunOn(job.spec().device(), session.worker_id)) {
+      if (device == nullptr || !scheduler_.SelectsWorker(job.spec().device(), session.worker_id)) {
         continue;
       }
       devices.emplace_back(*device, session.version);
@@ -137,8 +137,7 @@ std::vector<scheduler::CaseRef> Coordinator::Sharers(const Session& session,
     return sharers;
   }
   const JobSpec& spec = *leader->second.spec;
-  const std::uint64_t content = history::ContentOf(spec.cases(index), spec.policy());
-  for (const scheduler::CaseRef& ref : sharing_.Waiting(content, result.id().job())) {
+  for (const scheduler::CaseRef& ref : sharing_.Waiting(spec, result.id().job(), index)) {
     const auto sharer = active_.find(ref.job);
     if (sharer == active_.end() || !scheduler_.WaitsFor(ref, session.worker_id)) continue;
     if (Answers(session, result, *sharer->second.spec, ref.index)) sharers.push_back(ref);

@@ -19,6 +19,7 @@ void Coordinator::AddEffects(scheduler::Effects effects, const CaseResults* resu
   }
   for (const auto& transition : effects.cases) AddCase(transition.state, results, step);
   for (const auto& job : effects.jobs) AddJobTransition(job, step);
+  for (auto& usage : effects.usages) step.batch.usages.push_back(std::move(usage));
   for (const auto& cancel : effects.cancels) {
     const auto link = LinkOf(cancel.worker_id);
     if (link == nullptr) continue;
@@ -37,6 +38,7 @@ void Coordinator::AddEffects(scheduler::Effects effects, const CaseResults* resu
 void Coordinator::AddCase(const scheduler::Case& item, const CaseResults* results, Step& step) {
   const auto job = active_.find(item.ref.job);
   if (job == active_.end()) return;
+  progress_.erase(item.ref);  // of another attempt
   store::NewEvent event;
   event.job = item.ref.job;
   *event.event.mutable_time() = ToTimestamp(clock_.WallMicros());
@@ -48,7 +50,7 @@ void Coordinator::AddCase(const scheduler::Case& item, const CaseResults* result
     }
   }
   if (scheduler::IsFinal(item.state)) {
-    sharing_.Remove(item);
+    sharing_.Remove(item.ref, *job->second.spec);
     limits_.CaseEnded(job->second.owner);
     if (item.reason == "POISON") poison_.Remember(item.ref, *job->second.spec, item.ended_at);
   }

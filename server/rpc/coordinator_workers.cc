@@ -146,6 +146,7 @@ void Append(scheduler::Effects more, scheduler::Effects& effects) {
   std::move(more.jobs.begin(), more.jobs.end(), std::back_inserter(effects.jobs));
   std::move(more.assigns.begin(), more.assigns.end(), std::back_inserter(effects.assigns));
   std::move(more.cancels.begin(), more.cancels.end(), std::back_inserter(effects.cancels));
+  std::move(more.usages.begin(), more.usages.end(), std::back_inserter(effects.usages));
   effects.expired_leases += more.expired_leases;
 }
 
@@ -189,6 +190,7 @@ void Coordinator::PublishProgress(const std::shared_ptr<WorkerLink>& link,
       return;
     }
   }
+  if (!NoteProgress(progress)) return;
   kbench::v1::JobEvent event;
   *event.mutable_time() = ToTimestamp(clock_.WallMicros());
   *event.mutable_progress() = std::move(*progress.mutable_progress());
@@ -271,6 +273,7 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
     verdict.set_action(ToAction(action));
   }
   step.sends.emplace_back(link, std::move(message));
+  if (hello.held_size() > 0) step.batch.next_epoch = scheduler_.next_epoch();
   AddEffects(std::move(answer.effects), nullptr, step);
   Commit(std::move(step));
 }
@@ -306,7 +309,8 @@ void Coordinator::OnHeartbeat(const Session& session, const kbench::v1::Heartbea
   devices_.WorkerBeat(session.worker_id, heartbeat, clock_.WallMicros());
   if (heartbeat.has_offer()) {
     const kbench::v1::Device* device = devices_.OfWorker(session.worker_id);
-    if (device != nullptr) scheduler_.WorkerOffers(session.worker_id, CapabilitiesOf(*device));
+    if (device != nullptr)
+      scheduler_.WorkerOffers(Now(), session.worker_id, CapabilitiesOf(*device));
   }
   CommitEffects(scheduler_.WorkerHeartbeat(Now(), session.worker_id, session.boot_id,
                                            TakesCases(heartbeat.device_state()),
@@ -392,6 +396,7 @@ void Coordinator::OnWorkerGone(const std::shared_ptr<WorkerLink>& link) {
   sessions_.erase(found);
   spdlog::info("worker {} has left", session.worker_id);
   devices_.WorkerLeft(session.worker_id);
+  if (draining_) return;  // nothing is assigned any more
   CommitEffects(scheduler_.WorkerGone(Now(), session.worker_id, session.boot_id));
 }
 

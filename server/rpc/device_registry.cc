@@ -8,6 +8,12 @@ namespace kbench::server {
 
 using kbench::v1::Device;
 
+namespace {
+
+constexpr int kMostForeign = 64;  // processes; what a worker tells beyond is dropped
+
+}  // namespace
+
 void DeviceRegistry::WorkerSaidHello(const Device& device, const std::string& worker_id,
                                      std::int64_t now_micros) {
   // A worker that now offers its device under another name leaves no ghost behind.
@@ -29,6 +35,8 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
     device.set_state(state.empty() ? "READY" : state);
     device.set_state_message(heartbeat.device_message());
     *device.mutable_telemetry() = heartbeat.telemetry();
+    *device.mutable_foreign() = heartbeat.foreign();
+    while (device.foreign_size() > kMostForeign) device.mutable_foreign()->RemoveLast();
     if (heartbeat.has_offer()) {
       *device.mutable_implementations() = heartbeat.offer().implementations();
       *device.mutable_absent() = heartbeat.offer().absent();
@@ -44,6 +52,7 @@ void DeviceRegistry::WorkerLeft(const std::string& worker_id) {
     device.set_state("OFFLINE");
     device.set_state_message("its worker is not connected");
     device.clear_telemetry();
+    device.clear_foreign();
   }
 }
 

@@ -1,16 +1,29 @@
 #include "server/rpc/job_service.h"
 
+#include "proto/support/error.h"
+#include "proto/support/ids.h"
+#include "server/auth/caller.h"
+#include "server/rpc/queue_stream.h"
 #include "server/rpc/reply.h"
 #include "server/rpc/validate.h"
 #include "server/rpc/watch_stream.h"
 
 namespace kbench::server {
 
+absl::Status JobService::CheckMayChange(const std::string& job, const std::string& verb) {
+  const auth::Caller& caller = auth::CurrentCaller();
+  if (caller.is_admin()) return absl::OkStatus();
+  KB_ASSIGN_OR_RETURN(const kbench::v1::Job known, coordinator_.Get(job));
+  return caller.CheckMayChange(known.owner(), verb + " " + known.name());
+}
+
 grpc::Status JobService::SubmitJob(grpc::ServerContext*,
                                    const kbench::v1::SubmitJobRequest* request,
                                    kbench::v1::Job* job) {
   KB_REFUSE_LARGE(*request);
-  return Reply(coordinator_.Submit(*request), job);
+  kbench::v1::SubmitJobRequest owned = *request;
+  owned.set_owner(auth::CurrentCaller().OwnerOf(request->owner()));
+  return Reply(coordinator_.Submit(owned), job);
 }
 
 grpc::Status JobService::GetJob(grpc::ServerContext*, const kbench::v1::GetJobRequest* request,
@@ -29,6 +42,9 @@ grpc::Status JobService::CancelJob(grpc::ServerContext*,
                                    const kbench::v1::CancelJobRequest* request,
                                    kbench::v1::Job* job) {
   KB_REFUSE_LARGE(*request);
+  auth::NoteJob(JobName(request->name()));
+  const absl::Status allowed = CheckMayChange(request->name(), "cancel");
+  if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::Job>(allowed), job);
   return Reply(coordinator_.Cancel(request->name()), job);
 }
 
@@ -43,6 +59,28 @@ grpc::ServerWriteReactor<kbench::v1::JobEvent>* JobService::WatchJob(
     coordinator_.Watch(name, stream);
   }
   return stream.get();
+}
+
+grpc::Status JobService::GetQueue(grpc::ServerContext*, const kbench::v1::GetQueueRequest* request,
+                                  kbench::v1::QueueSnapshot* snapshot) {
+  KB_REFUSE_LARGE(*request);
+  return Reply(coordinator_.Queue(*request), snapshot);
+}
+
+grpc::ServerWriteReactor<kbench::v1::QueueSnapshot>* JobService::WatchQueue(
+    grpc::CallbackServerContext*, const kbench::v1::GetQueueRequest* request) {
+  const auto stream = QueueStream::Make(
+      coordinator_.least_queue_seconds(),
+      [this](const QueueWatcher* watcher) { coordinator_.UnwatchQueue(watcher); });
+  coordinator_.WatchQueue(*request, stream);
+  return stream.get();
+}
+
+grpc::Status JobService::ExplainJob(grpc::ServerContext*,
+                                    const kbench::v1::ExplainJobRequest* request,
+                                    kbench::v1::Explanation* explanation) {
+  KB_REFUSE_LARGE(*request);
+  return Reply(coordinator_.Explain(request->name()), explanation);
 }
 
 }  // namespace kbench::server

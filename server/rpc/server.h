@@ -8,14 +8,25 @@
 
 #include "absl/status/statusor.h"
 #include "proto/support/clock.h"
+#include "server/auth/options.h"
 #include "server/rpc/coordinator.h"
 
+namespace grpc {
+class ServerBuilder;
+}
+
 namespace kbench::server {
+
+// The settings of every server of ours: keepalive, message sizes, threads.
+void ConfigureServer(grpc::ServerBuilder& builder);
 
 struct ServerOptions {
   std::vector<std::string> listen;                // empty: the default socket
   std::string metrics_listen = "127.0.0.1:7601";  // empty: no metrics
   std::string data_dir;                           // empty: the default
+  store::Retention retention;
+  const char* store_vfs = nullptr;  // see store::SqliteOptions
+  auth::AuthOptions access;
   CoordinatorOptions coordinator;
 };
 

@@ -3,8 +3,16 @@
 #include <algorithm>
 
 #include "proto/support/clock.h"
+#include "server/history/reuse.h"
 
 namespace kbench::server {
+namespace {
+
+std::uint64_t ContentAt(const kbench::v1::JobSpec& spec, int index) {
+  return history::ContentOf(spec.cases(index), spec.policy());
+}
+
+}  // namespace
 
 double MostResultAge(const kbench::v1::JobSpec& spec) {
   return spec.has_max_result_age() && !spec.has_hold() ? ToSeconds(spec.max_result_age()) : 0;
@@ -21,22 +29,24 @@ bool TakesOthersResults(const kbench::v1::JobSpec& spec) {
 void Sharing::Add(const scheduler::JobEntry& job, const kbench::v1::JobSpec& spec) {
   if (!TakesOthersResults(spec)) return;
   for (const scheduler::Case& item : job.cases) {
-    if (item.content == 0 || scheduler::IsFinal(item.state)) continue;
-    waiting_[item.content].insert({job.order, item.ref});
+    if (scheduler::IsFinal(item.state) || item.ref.index >= spec.cases_size()) continue;
+    waiting_[ContentAt(spec, item.ref.index)].insert({job.order, item.ref});
   }
 }
 
-void Sharing::Remove(const scheduler::Case& item) {
-  const auto found = waiting_.find(item.content);
+void Sharing::Remove(const scheduler::CaseRef& ref, const kbench::v1::JobSpec& spec) {
+  if (!TakesOthersResults(spec) || ref.index >= spec.cases_size()) return;
+  const auto found = waiting_.find(ContentAt(spec, ref.index));
   if (found == waiting_.end()) return;
-  std::erase_if(found->second, [&](const Entry& entry) { return entry.ref == item.ref; });
+  std::erase_if(found->second, [&](const Entry& entry) { return entry.ref == ref; });
   if (found->second.empty()) waiting_.erase(found);
 }
 
-std::vector<scheduler::CaseRef> Sharing::Waiting(std::uint64_t content,
-                                                 const std::string& job) const {
+std::vector<scheduler::CaseRef> Sharing::Waiting(const kbench::v1::JobSpec& spec,
+                                                 const std::string& job, int case_index) const {
   std::vector<scheduler::CaseRef> refs;
-  const auto found = waiting_.find(content);
+  if (waiting_.empty() || case_index < 0 || case_index >= spec.cases_size()) return refs;
+  const auto found = waiting_.find(ContentAt(spec, case_index));
   if (found == waiting_.end()) return refs;
   for (const Entry& entry : found->second) {
     if (entry.ref.job != job) refs.push_back(entry.ref);

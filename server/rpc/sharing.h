@@ -26,11 +26,12 @@ class Sharing {
  public:
   // Those of its cases that have not ended, where the job takes results of others.
   void Add(const scheduler::JobEntry& job, const kbench::v1::JobSpec& spec);
-  void Remove(const scheduler::Case& item);
+  void Remove(const scheduler::CaseRef& ref, const kbench::v1::JobSpec& spec);
   void Clear() { waiting_.clear(); }
 
-  // Cases of other jobs that would find out the same, the first come first.
-  std::vector<scheduler::CaseRef> Waiting(std::uint64_t content, const std::string& job) const;
+  // Cases of other jobs that would find out the same as this one of `job`, the first come first.
+  std::vector<scheduler::CaseRef> Waiting(const kbench::v1::JobSpec& spec, const std::string& job,
+                                          int case_index) const;
   std::size_t size() const;
 
  private:
@@ -39,7 +40,7 @@ class Sharing {
     scheduler::CaseRef ref;
     friend auto operator<=>(const Entry&, const Entry&) = default;
   };
-  std::map<std::uint64_t, std::set<Entry>> waiting_;  // by content
+  std::map<std::uint64_t, std::set<Entry>> waiting_;  // by history::ContentOf
 };
 
 }  // namespace kbench::server

@@ -1,23 +1,7 @@
 // Cases that end with the results of another job's run.
-#include <algorithm>
-
 #include "server/scheduler/scheduler.h"
 
 namespace kbench::scheduler {
-
-bool Scheduler::SharesRunning(const JobState& job, const Case& item) const {
-  if (!job.entry.share || item.content == 0) return false;
-  return std::any_of(leases_.begin(), leases_.end(), [&](const auto& lease) {
-    const JobState& other = jobs_.at(lease.second.job);
-    const Case& running = other.entry.cases[static_cast<std::size_t>(lease.second.index)];
-    if (running.content != item.content || &other == &job) return false;
-    // One that is being cancelled will have no results to share, and one whose worker is away may
-    // have them late.
-    const auto worker = workers_.find(running.worker);
-    return worker != workers_.end() && worker->second.connected && !other.entry.cancel_requested &&
-           WaitsFor(item.ref, running.worker);
-  });
-}
 
 bool Scheduler::WaitsFor(const CaseRef& ref, const std::string& worker_id) const {
   const auto job = jobs_.find(ref.job);
@@ -32,7 +16,7 @@ bool Scheduler::WaitsFor(const CaseRef& ref, const std::string& worker_id) const
   return Matches(state.entry.device, item.need, entry);
 }
 
-bool Scheduler::MayRunOn(const std::string& selector, const std::string& worker_id) const {
+bool Scheduler::SelectsWorker(const std::string& selector, const std::string& worker_id) const {
   const auto worker = workers_.find(worker_id);
   return worker != workers_.end() && Matches(selector, "", worker->second.entry);
 }
@@ -49,7 +33,7 @@ Effects Scheduler::FinishCase(double now, const CaseRef& ref, const CaseRef& res
   item->results_of = results_of.job;
   item->results_case = results_of.index;
   item->device = device;
-  jobs_.at(ref.job).pinned_device = device;
+  Pin(jobs_.at(ref.job), device);
   EndCase(now, *item, State::kSucceeded, "", "", effects);
   Settle(now, ref.job, effects);
   Dispatch(now, effects);

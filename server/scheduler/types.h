@@ -68,9 +68,6 @@ struct Case {
   double estimate = 10;
   double estimate_low = 1;
   double estimate_high = 60;
-  // What it would find out, hashed (server/rpc/sharing.h): the same of two cases means that one run
-  // answers both, on a device that both may run on. 0: never. Not durable: follows from the spec.
-  std::uint64_t content = 0;
   // Of a case that ended without an attempt of its own: whose results are its results.
   std::string results_of;  // jobs/<id>
   int results_case = 0;    // that job's case
@@ -81,7 +78,6 @@ struct JobEntry {
   std::string owner;
   PriorityClass priority_class = PriorityClass::kInteractive;
   double submitted_at = 0;    // seconds on the caller's clock
-  bool share = false;         // its cases take the results of the same case in flight
   bool hold = false;          // its one case holds the device: nothing is measured
   int priority = 500;         // among the jobs of its owner and class
   std::int64_t order = 0;     // position in the line: the order of submission
@@ -138,6 +134,13 @@ struct JobTransition {
   double started_at = 0;
   double ended_at = 0;
 };
+// Device-seconds of an owner whose attempts have ended, as of a time from which they decay; 0: the
+// owner is forgotten.
+struct OwnerUsage {
+  std::string owner;
+  double seconds = 0;
+  double as_of = 0;
+};
 // What is to be sent once the transitions are durable.
 struct AssignTo {
   std::string worker_id;
@@ -156,11 +159,14 @@ struct CancelOn {
 struct Effects {
   std::vector<CaseTransition> cases;
   std::vector<JobTransition> jobs;
+  std::vector<OwnerUsage> usages;  // the newest of an owner is the last
   std::vector<AssignTo> assigns;
   std::vector<CancelOn> cancels;
   int expired_leases = 0;  // leases that ran out in this step, for the metrics
 
-  bool empty() const { return cases.empty() && jobs.empty() && assigns.empty() && cancels.empty(); }
+  bool empty() const {
+    return cases.empty() && jobs.empty() && usages.empty() && assigns.empty() && cancels.empty();
+  }
 };
 
 struct Options {
@@ -170,6 +176,11 @@ struct Options {
   double finished_leases = 3;
   int max_attempts = 3;
   int poison_deaths = 2;
+  // Who runs next: see scheduler.h.
+  double half_life_seconds = 24 * 3600;  // of the usage of owners
+  double aging_seconds = 600;            // of waiting, for one class up
+  double bound_seconds = 1800;           // of waiting, until promoted
+  double turn_factor = 6;                // a job's turn: its estimate so many times after it came
 };
 
 // How an attempt ended, as its worker says.

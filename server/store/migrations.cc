@@ -113,6 +113,29 @@ ALTER TABLE cases ADD COLUMN results_case INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX cases_poison ON cases (ended_at) WHERE reason = 'POISON';
 )sql";
 
+// Device-seconds of every owner as of a time, from which they decay (scheduler::OwnerUsage).
+constexpr char kOwnerUsage[] = R"sql(
+CREATE TABLE owner_usage (
+  owner TEXT PRIMARY KEY,
+  seconds REAL NOT NULL,
+  as_of REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql";
+
+// What artifacts are kept for how long by their kind (store::Kind), and the oldest of a kind go
+// first; which case one belongs to says whether it is still needed.
+constexpr char kKindsOfArtifacts[] = R"sql(
+ALTER TABLE artifacts ADD COLUMN kind INTEGER NOT NULL DEFAULT 2;
+ALTER TABLE artifacts ADD COLUMN case_index INTEGER NOT NULL DEFAULT -1;
+UPDATE artifacts SET case_index = CAST(substr(substr(name, instr(name, '-') + 1), 1,
+  instr(substr(name, instr(name, '-') + 1), '-') - 1) AS INTEGER) WHERE name LIKE '%-%-%';
+UPDATE artifacts SET kind = 0 WHERE name GLOB 'artifacts/*-' || case_index || '-samples-*';
+UPDATE artifacts SET kind = 1 WHERE name GLOB 'artifacts/*-' || case_index || '-log-*'
+  OR name GLOB 'artifacts/*-' || case_index || '-attempt*';
+CREATE INDEX artifacts_by_kind ON artifacts (kind, id);
+CREATE INDEX artifacts_by_shared ON artifacts (shared) WHERE shared IS NOT NULL;
+)sql";
+
 absl::Status Refuse(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = reason});
 }
@@ -120,9 +143,18 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 }  // namespace
 
 const std::vector<std::string>& Migrations() {
-  static const std::vector<std::string>* const steps =
-      new std::vector<std::string>{kFirstSchema, kSharedContents, kSharedResults};
+  static const std::vector<std::string>* const steps = new std::vector<std::string>{
+      kFirstSchema, kSharedContents, kOwnerUsage, kKindsOfArtifacts, kSharedResults};
   return *steps;
+}
+
+absl::Status CheckSchema(Database& db) {
+  KB_ASSIGN_OR_RETURN(const std::int64_t version, db.QueryInt("PRAGMA user_version"));
+  if (version == static_cast<std::int64_t>(Migrations().size())) return absl::OkStatus();
+  return Refuse(db.path() + " was written by another version of kbench (schema " +
+                    std::to_string(version) +
+                    "); use that version, or start this one's server once",
+                "STORE_VERSION");
 }
 
 absl::Status Migrate(Database& db) {

@@ -12,10 +12,11 @@ ReaderPool::Lease::~Lease() {
   pool_->Return(std::move(db_));
 }
 
-absl::StatusOr<std::unique_ptr<ReaderPool>> ReaderPool::Open(const std::string& path, int size) {
+absl::StatusOr<std::unique_ptr<ReaderPool>> ReaderPool::Open(const std::string& path, int size,
+                                                             const char* vfs) {
   auto pool = std::make_unique<ReaderPool>();
   for (int i = 0; i < size; ++i) {
-    KB_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Access::kReadOnly));
+    KB_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Access::kReadOnly, vfs));
     pool->Return(std::move(db));
   }
   return pool;

@@ -14,6 +14,7 @@ namespace kbench::store {
 struct SqliteOptions {
   std::string data_dir;  // made when it is not there
   int readers = 2;
+  const char* vfs = nullptr;  // the name of a registered SQLite VFS; null: the default
   // Seconds of each commit and how many batches shared it; on the writer's thread. May be null.
   std::function<void(double seconds, int batches)> observe_commit = nullptr;
 };

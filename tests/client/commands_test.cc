@@ -79,7 +79,7 @@ class CommandsTest : public ::testing::Test {
 TEST_F(CommandsTest, HelpIsShortAndPlain) {
   const Ran ran = Run({"--help"});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_LT(std::count(ran.out.begin(), ran.out.end(), '\n'), 24) << ran.out;
+  EXPECT_LT(std::count(ran.out.begin(), ran.out.end(), '\n'), 40) << ran.out;
   for (const auto& command : AllCommands()) {
     EXPECT_THAT(ran.out, HasSubstr("\n  " + command->name() + " "));
     const Ran help = Run({command->name(), "--help"});
@@ -369,6 +369,41 @@ TEST_F(CommandsTest, KernelsDevicesVersion) {
               AllOf(HasSubstr("gpu0    WEDGED  NVIDIA H200  141 GiB    132  box"),
                     HasSubstr("gpu0: Xid 79")));
   EXPECT_THAT(Run({"version"}).out, HasSubstr("kbench-server 9.8.7 on unix:/fake.sock"));
+}
+
+TEST_F(CommandsTest, KernelsTellWhichRungRunsUnasked) {
+  const auto one = [](const std::string& name, const std::string& dtypes, int rung,
+                      const std::string& more = "default_choice: true") {
+    return "implementations { name: \"" + name + "\" family: \"" + name.substr(0, name.find('/')) +
+           "\" rung: " + std::to_string(rung) + " " + dtypes + " " + more + " } ";
+  };
+  const std::string both = R"(dtypes: "fp32" dtypes: "fp16")";
+  fake_.devices.kernels = Parse<kbench::v1::ListKernelsResponse>(
+      R"(kernels { name: "matmul" )" + one("cuda/naive", both, 0) +
+      one("cuda/register-tiled", R"(dtypes: "fp32")", 2) +
+      one("cuda/wgmma", R"(dtypes: "fp16")", 5) + one("cublas", both, 0) +
+      one("torch", both, 0, R"(default_choice: true environment: "default")") +
+      one("torch/compile", R"(dtypes: "fp32")", 1,
+          R"(default_choice: true environment: "default")") +
+      one("torch@old", both, 9, R"(environment: "old")") + R"(} kernels { name: "copy" )" +
+      one("odd", both, 0, "") + "}");
+  const std::string out = Run({"kernels"}).out;
+  const auto says = [&](const std::string& name, const std::string& word) {
+    const std::size_t at = out.find("\n  " + name + " ");
+    ASSERT_NE(at, std::string::npos) << name << " is not in\n" << out;
+    std::istringstream row(out.substr(at + 3 + name.size()));
+    std::string cell;
+    row >> cell;
+    EXPECT_EQ(cell, word) << name;
+  };
+  says("cuda/naive", "no");
+  says("cuda/register-tiled", "yes");
+  says("cuda/wgmma", "yes");
+  says("cublas", "yes");
+  says("torch", "fp16");
+  says("torch/compile", "yes");
+  says("torch@old", "no");
+  says("odd", "yes");  // nothing of the kernel is chosen, so all of it runs
 }
 
 TEST_F(CommandsTest, AbsentFrameworksAreALineEach) {

@@ -26,6 +26,13 @@ struct Stream {
   bool hang = false;  // stays open after the events until the client cancels
 };
 
+// One answer to WatchQueue.
+struct QueueStream {
+  std::vector<kbench::v1::QueueSnapshot> snapshots;
+  absl::Status end = absl::OkStatus();
+  bool hang = false;
+};
+
 class FakeJobs final : public kbench::v1::JobService::Service {
  public:
   grpc::Status SubmitJob(grpc::ServerContext*, const kbench::v1::SubmitJobRequest* request,
@@ -78,8 +85,54 @@ class FakeJobs final : public kbench::v1::JobService::Service {
                      : ToGrpc(stream.end);
   }
 
+  grpc::Status GetQueue(grpc::ServerContext*, const kbench::v1::GetQueueRequest* request,
+                        kbench::v1::QueueSnapshot* reply) override {
+    MutexLock lock(mutex_);
+    queue_requests.push_back(*request);
+    *reply = queue;
+    return ToGrpc(get_status);
+  }
+  grpc::Status WatchQueue(grpc::ServerContext* context, const kbench::v1::GetQueueRequest* request,
+                          grpc::ServerWriter<kbench::v1::QueueSnapshot>* writer) override {
+    QueueStream stream;
+    {
+      MutexLock lock(mutex_);
+      queue_requests.push_back(*request);
+      if (queue_streams.empty()) return ToGrpc(absl::NotFoundError("no more streams"));
+      stream = queue_streams.front();
+      queue_streams.pop_front();
+    }
+    for (const auto& snapshot : stream.snapshots) writer->Write(snapshot);
+    while (stream.hang && !context->IsCancelled()) {
+      MutexLock lock(mutex_);
+      never_.WaitFor(mutex_, 0.01);
+    }
+    return ToGrpc(stream.end);
+  }
+  // Until WatchQueue has been called so often, at most 10 s.
+  bool WaitForQueueStreams(std::size_t count) {
+    for (int i = 0; i < 1000; ++i) {
+      MutexLock lock(mutex_);
+      if (queue_requests.size() >= count) return true;
+      never_.WaitFor(mutex_, 0.01);
+    }
+    return false;
+  }
+  grpc::Status ExplainJob(grpc::ServerContext*, const kbench::v1::ExplainJobRequest* request,
+                          kbench::v1::Explanation* reply) override {
+    MutexLock lock(mutex_);
+    explained.push_back(*request);
+    *reply = explanation;
+    return ToGrpc(get_status);
+  }
+
   kbench::v1::Job job;
   std::deque<absl::Status> submit_refusals;  // of the first submits
+  kbench::v1::QueueSnapshot queue;
+  kbench::v1::Explanation explanation;
+  std::deque<QueueStream> queue_streams;
+  std::vector<kbench::v1::GetQueueRequest> queue_requests;
+  std::vector<kbench::v1::ExplainJobRequest> explained;
   absl::Status submit_status;
   absl::Status get_status;
   std::deque<Stream> streams;

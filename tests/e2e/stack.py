@@ -113,7 +113,7 @@ class Stack:
     def start_worker(self, *more, device="cpu", runners=(), config=None, env=None, wait=True):
         """With the Python environments of `config`, a text; without it there are none."""
         argv = [BIN / "kbench-worker", "--server", f"unix:{self.socket}", "--device", device,
-                "--data-dir", self.root / "worker"]
+                "--data-dir", self.root / "worker", "--grace", "0"]
         if config is None:
             argv += ["--no-python"]
         else:

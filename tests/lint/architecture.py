@@ -35,6 +35,7 @@ INCLUDE_RULES = [
     ("worker/device", r"cuda|cublas|cudnn|kernels/(cuda|cublas|cudnn)/", "the worker never links CUDA"),
     ("worker/fatbin", IMPURE + "|" + GRPC + "|" + PROTOBUF + r"|absl/|" + CUDA, "worker/fatbin is pure and knows no CUDA"),
     ("worker/profile", GRPC + r"|cuda|cublas|cudnn|worker/(daemon|device|runner|engine)/", "worker/profile runs programs and links none of their libraries"),
+    ("stats", IMPURE + "|" + GRPC + "|" + PROTOBUF + r"|absl/|(proto|kernels|worker|server|client)/", "stats/ is pure and includes nothing of the other parts"),
     ("worker/stats", IMPURE, "worker/stats is pure"),
     ("worker/experiment", IMPURE + "|" + GRPC, "worker/experiment is pure"),
     ("server", CUDA, "the server links no CUDA"),
@@ -59,7 +60,7 @@ COMMENT = re.compile(r"//.*$")
 
 
 def tracked_files(root):
-    for folder in ("proto", "kernels", "worker", "server", "client", "deploy", "tests", "cmake"):
+    for folder in ("proto", "stats", "kernels", "worker", "server", "client", "deploy", "tests", "cmake"):
         for path in sorted((root / folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 yield path

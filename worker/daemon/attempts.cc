@@ -52,8 +52,11 @@ void Attempts::Assign(const v1::Assign& assign) {
     if (running_ || draining_) {
       v1::AttemptResult refused;
       *refused.mutable_id() = assign.id();
-      refused.set_infra_error(draining_ ? "worker is shutting down"
-                                        : "worker is busy with another case");
+      if (draining_) {
+        refused.set_cancelled(true);  // handed back
+      } else {
+        refused.set_infra_error("worker is busy with another case");
+      }
       results_.push_back(refused);
       unspooled_.push_back(std::move(refused));
     } else {
@@ -103,11 +106,16 @@ void Attempts::ResendAll() {
   Wake();
 }
 
-void Attempts::Drain() {
+void Attempts::StopTaking() {
   MutexLock lock(mutex_);
   draining_ = true;
   beginning_.Cancel(CancelToken::Why::kShutdown);
   if (idle_work_ != nullptr) idle_work_->Cancel(CancelToken::Why::kShutdown);
+}
+
+void Attempts::Drain() {
+  StopTaking();
+  MutexLock lock(mutex_);
   if (cancel_ != nullptr) cancel_->Cancel(CancelToken::Why::kShutdown);
 }
 

@@ -37,7 +37,10 @@ class Attempts {
   void Kill(const v1::AttemptId& id);
   // Queues everything unacknowledged for sending again, for a fresh session.
   void ResendAll();
-  // Cancels the running attempt for the shutdown; later assignments are answered with infra errors.
+  // Takes no new attempt (what is assigned is handed back) and begins no idle work; the running one
+  // goes on.
+  void StopTaking();
+  // The same, and cancels the running attempt, which is handed back.
   void Drain();
 
   std::vector<v1::HeldAttempt> Held() const;

@@ -5,7 +5,7 @@
 #include <map>
 #include <numbers>
 
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench {
 namespace {

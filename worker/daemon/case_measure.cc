@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "stats/summary.h"
 #include "worker/daemon/case_driver.h"
 #include "worker/experiment/signs.h"
 #include "worker/experiment/verdict.h"
-#include "worker/stats/summary.h"
 
 namespace kbench {
 namespace {

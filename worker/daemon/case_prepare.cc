@@ -328,7 +328,8 @@ void CaseDriver::WarmUp(Cell& cell, double factor) {
     return;
   }
   const v1::Warmed& warmed = reply->warmed();
-  cell.end_to_end_seconds = warmed.end_to_end_seconds();
+  const auto& calls = warmed.end_to_end_calls();
+  cell.end_to_end_calls.assign(calls.begin(), calls.end());
   if (warmed.sample_seconds() > 0) {
     cell.cost.device_seconds = warmed.sample_seconds();
     cell.cost.pace_seconds = std::max(warmed.pace_seconds(), warmed.sample_seconds());

@@ -189,7 +189,10 @@ void CaseDriver::FillMeasured(const Cell& cell, v1::Result* result) const {
   if (const auto submit = SubmitTime(cell.record); submit.samples() > 0) {
     *result->mutable_host_submit_time() = submit;
   }
-  result->set_end_to_end_seconds(cell.end_to_end_seconds);
+  if (const auto calls = CallTime(cell.end_to_end_calls); calls.samples() > 0) {
+    *result->mutable_end_to_end_time() = calls;
+    result->set_end_to_end_seconds(calls.median());
+  }
   result->set_device_cycles(DeviceCycles(cell.record, time.median()));
   const experiment::Work work = WithRoofs(work_, assign_.case_(), calibration);
   *result->mutable_throughput() = Rates(work, time.median());

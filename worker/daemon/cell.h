@@ -42,9 +42,9 @@ struct Cell {
   v1::Prepared prepared;
   v1::Verified verified;  // the worst check so far
   std::vector<std::string> stages;
-  double tune_seconds = 0;   // of a choice that was measured in this case; else 0
-  double check_seconds = 0;  // wall time of the check before the rounds
-  double end_to_end_seconds = 0;
+  double tune_seconds = 0;               // of a choice that was measured in this case; else 0
+  double check_seconds = 0;              // wall time of the check before the rounds
+  std::vector<double> end_to_end_calls;  // seconds
 
   experiment::SampleCost cost;
   experiment::CellRecord record;

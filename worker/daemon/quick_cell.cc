@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/catalog/catalog.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench {
 namespace {

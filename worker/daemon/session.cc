@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "proto/support/channel.h"
 #include "proto/support/clock.h"
 #include "proto/support/rpc_status.h"
 #include "spdlog/spdlog.h"
@@ -11,11 +12,18 @@
 namespace kbench {
 namespace {
 
+constexpr int kMostForeign = 64;  // of the processes in a heartbeat
+
 double Now() { return SystemClock().SteadySeconds(); }
 
 bool Displaced(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::ALREADY_EXISTS ||
          status.error_code() == grpc::StatusCode::ABORTED;
+}
+
+bool RefusedUs(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
+         status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
 }
 
 }  // namespace
@@ -32,9 +40,18 @@ Session::Session(Options options, Attempts* attempts, DeviceMonitor* monitor,
 
 Session::~Session() { attempts_->OnChange(nullptr); }
 
+void Session::Drain() {
+  attempts_->StopTaking();
+  MutexLock lock(mutex_);
+  draining_ = true;
+  signalled_ = true;
+  wake_.NotifyAll();
+}
+
 void Session::Shutdown() {
   attempts_->Drain();
   MutexLock lock(mutex_);
+  draining_ = true;
   if (!stopping_) stop_at_ = Now() + options_.goodbye_seconds;
   stopping_ = true;
   signalled_ = true;
@@ -66,7 +83,14 @@ absl::Status Session::Run() {
     // One line for each new trouble, not one a try.
     const std::string error = status.ok() ? "it ended the session" : status.error_message();
     if (error != last_error) {
-      spdlog::warn("no coordinator at {} ({}): trying on", options_.address, error);
+      const absl::Status connection = ExplainConnection(error, options_.address);
+      if (RefusedUs(status)) {
+        spdlog::error("the coordinator at {} refuses this worker: {}: trying on", options_.address,
+                      error);
+      } else {
+        spdlog::warn("no coordinator at {} ({}): trying on", options_.address,
+                     connection.ok() ? error : std::string(connection.message()));
+      }
     }
     last_error = error;
     if (!SleepUnlessStopping(retry)) return absl::OkStatus();
@@ -83,6 +107,7 @@ grpc::Status Session::Connect(bool* welcomed) {
     broken_ = false;
     welcomed_ = false;
     was_busy_ = false;
+    told_draining_ = false;
   }
   const auto stream = stub->Connect(&context);
   std::thread reader;
@@ -144,7 +169,7 @@ void Session::WriteLoop(Stream* stream) {
     double interval = 5;
     {
       MutexLock lock(mutex_);
-      changed = busy != was_busy_ || stopping_;
+      changed = busy != was_busy_ || stopping_ || (draining_ && !told_draining_);
       was_busy_ = busy;
       interval = heartbeat_seconds_;
     }
@@ -187,6 +212,16 @@ v1::WorkerMessage Session::MakeHeartbeat() {
   v1::WorkerMessage message;
   v1::Heartbeat& heartbeat = *message.mutable_heartbeat();
   *heartbeat.mutable_telemetry() = monitor_->Now();
+  // As that look, or the one before the burst that runs, saw them.
+  for (const ForeignProcess& process : monitor_->LastForeign()) {
+    if (heartbeat.foreign_size() >= kMostForeign) break;
+    v1::ForeignProcess& foreign = *heartbeat.add_foreign();
+    foreign.set_pid(process.pid);
+    foreign.set_user(process.user);
+    foreign.set_command(process.command);
+    foreign.set_memory_bytes(process.memory_bytes);
+    foreign.set_utilization(process.utilization);
+  }
   // A wedged device is asked again each time: the driver may have recovered it.
   if (!attempts_->device().ok()) attempts_->SetDevice(monitor_->Check());
   // After the telemetry, which may take its time: held must be as fresh as can be.
@@ -204,7 +239,8 @@ v1::WorkerMessage Session::MakeHeartbeat() {
     told_offer_ = condition.offer_version;
   }
   MutexLock lock(mutex_);
-  heartbeat.set_draining(stopping_);
+  heartbeat.set_draining(draining_);
+  told_draining_ = draining_;
   return message;
 }
 

@@ -1,7 +1,7 @@
 // The worker's session with the coordinator: one stream, kept up for ever. A thread blocked in Read
 // for each connection, and Run()'s thread as the only writer. What is running or spooled survives a
 // broken stream; both sides say again what they hold when a new one stands. Run() is called once;
-// Shutdown() from any thread.
+// Drain() and Shutdown() from any thread.
 #pragma once
 
 #include <functional>
@@ -38,6 +38,10 @@ class Session {
   // OK after Shutdown(); ALREADY_EXISTS or ABORTED when another worker holds the device or has
   // taken this one's place.
   absl::Status Run();
+  // Takes nothing new and says so; what runs goes on, the session too.
+  void Drain();
+  bool busy() const { return attempts_->busy(); }
+  // Hands back what runs and ends the session.
   void Shutdown();
 
  private:
@@ -71,6 +75,8 @@ class Session {
   bool was_busy_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // the current stream has ended
   bool welcomed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool told_draining_ ABSL_GUARDED_BY(mutex_) = false;  // on this stream
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   double stop_at_ ABSL_GUARDED_BY(mutex_) = 0;
   double heartbeat_seconds_ ABSL_GUARDED_BY(mutex_) = 5;

@@ -58,6 +58,11 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
                  "Warm spare runners of each program; of each Python one at most one")
       ->check(CLI::Range(0, 16))
       ->capture_default_str();
+  app.add_option("--grace", options->grace_seconds,
+                 "Seconds that a running case has to end after a SIGTERM before it is handed back; "
+                 "a second SIGTERM hands it back at once")
+      ->check(CLI::Range(0.0, 86'400.0))
+      ->capture_default_str();
   app.add_flag_callback(
       "--no-canaries", [options] { options->canaries = false; },
       "Measure nothing while the device is idle. Otherwise the worker measures two known cells "

@@ -25,6 +25,7 @@ struct WorkerOptions {
   std::string data_dir;
   std::vector<std::string> runners;
   int spares = 3;
+  double grace_seconds = 60;  // after a SIGTERM, for the running case
   bool canaries = true;
   bool retune = false;
   bool python = true;

@@ -3,6 +3,7 @@
 // heartbeat, and is thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,6 +38,7 @@ struct ForeignProcess {
   // Share of the device's time it computed since the last look, 0 to 1; -1 where the driver does
   // not tell.
   double utilization = -1;
+  std::int64_t memory_bytes = 0;  // on the device; 0 where the driver does not tell
 };
 
 class DeviceMonitor {
@@ -56,6 +58,9 @@ class DeviceMonitor {
   // Who else is on the device, and what they computed since the last call (at least one second is
   // looked at). Empty where a device cannot tell its users apart, as a CPU.
   virtual std::vector<ForeignProcess> Foreign() { return {}; }
+  // The same as it was last seen, by whatever looked. Never asks the device: may be called while
+  // one is measured.
+  virtual std::vector<ForeignProcess> LastForeign() { return {}; }
 };
 
 struct OpenedDevice {

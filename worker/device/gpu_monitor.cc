@@ -1,6 +1,8 @@
 #include "worker/device/gpu_monitor.h"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
 #include <set>
 #include <thread>
 #include <utility>
@@ -51,6 +53,8 @@ class GpuMonitor final : public DeviceMonitor {
 
   void Begin() override {
     RefreshUsers(kUsersSeconds);
+    // Before the counters: their call ends after every look at the users that was begun.
+    *in_burst_ = true;
     auto counters = Call<GpuCounters>(ReadGpuCounters);
     MutexLock lock(mutex_);
     counters_ = std::move(counters);
@@ -64,6 +68,7 @@ class GpuMonitor final : public DeviceMonitor {
     // A last sample for bursts shorter than the sampler's step.
     const auto last = Call<GpuSample>(TakeGpuSample);
     const auto counters = Call<GpuCounters>(ReadGpuCounters);
+    *in_burst_ = false;
     std::vector<GpuSample> samples;
     std::optional<GpuCounters> before;
     double seconds = 0;
@@ -108,28 +113,27 @@ class GpuMonitor final : public DeviceMonitor {
 
   std::vector<ForeignProcess> Foreign() override {
     RefreshUsers(0);
+    return LastForeign();
+  }
+
+  std::vector<ForeignProcess> LastForeign() override {
     std::vector<ForeignProcess> foreign;
-    {
-      MutexLock lock(mutex_);
-      const Strangers strangers = FindStrangers();
-      for (const unsigned pid : strangers.pids) {
-        foreign.push_back({static_cast<int>(pid), "", "", UtilizationOf(pid)});
-      }
-      // Their number is known, not who they are.
-      foreign.resize(static_cast<std::size_t>(strangers.count));
+    MutexLock lock(mutex_);
+    const Strangers strangers = FindStrangers();
+    for (const GpuProcess& process : strangers.processes) {
+      const ProcessOwner& owner = owners_[process.pid];
+      foreign.push_back({static_cast<int>(process.pid), owner.user, owner.command,
+                         UtilizationOf(process.pid), process.memory_bytes});
     }
-    for (ForeignProcess& process : foreign) {
-      const ProcessOwner owner = OwnerOf(process.pid);
-      process.user = owner.user;
-      process.command = owner.command;
-    }
+    // Their number is known, not who they are.
+    foreign.resize(static_cast<std::size_t>(strangers.count));
     return foreign;
   }
 
  private:
   struct Strangers {
     int count = 0;
-    std::vector<unsigned> pids;  // empty when they cannot be told from ours
+    std::vector<GpuProcess> processes;  // empty when they cannot be told from ours
   };
 
   template <typename T>
@@ -148,12 +152,24 @@ class GpuMonitor final : public DeviceMonitor {
     }
     const auto since = static_cast<unsigned long long>(SystemClock().WallMicros()) -
                        static_cast<unsigned long long>(window * 1e6);
-    auto users = calls_->Get<GpuUsers>([nvml = nvml_, board = board_, slice = slice_,
-                                        since] { return ReadGpuUsers(*nvml, board, slice, since); },
-                                       kCallDeadlineSeconds);
+    auto users = calls_->Get<std::optional<GpuUsers>>(
+        [nvml = nvml_, board = board_, slice = slice_, since,
+         in_burst = in_burst_]() -> std::optional<GpuUsers> {
+          if (*in_burst) return std::nullopt;
+          return ReadGpuUsers(*nvml, board, slice, since);
+        },
+        kCallDeadlineSeconds);
+    if (users && !*users) return;  // a burst runs: what was seen last stands
+    std::map<unsigned, ProcessOwner> owners;
+    if (users) {
+      for (const GpuProcess& process : (*users)->processes) {
+        owners[process.pid] = OwnerOf(static_cast<int>(process.pid));
+      }
+    }
     MutexLock lock(mutex_);
     users_at_ = now;
-    users_ = users ? *std::move(users) : GpuUsers();
+    users_ = users ? *std::move(*users) : GpuUsers();
+    owners_ = std::move(owners);
   }
 
   void SampleLoop() {
@@ -177,15 +193,15 @@ class GpuMonitor final : public DeviceMonitor {
   // over our own count is foreign, and nobody can say which they are.
   Strangers FindStrangers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Strangers strangers;
-    for (const unsigned pid : users_.processes) {
-      if (past_.count(pid) == 0) strangers.pids.push_back(pid);
+    for (const GpuProcess& process : users_.processes) {
+      if (past_.count(process.pid) == 0) strangers.processes.push_back(process);
     }
     const std::size_t listed = users_.processes.size();
-    const bool anonymous = strangers.pids.size() == listed && !own_.empty();
-    strangers.count = static_cast<int>(strangers.pids.size());
+    const bool anonymous = strangers.processes.size() == listed && !own_.empty();
+    strangers.count = static_cast<int>(strangers.processes.size());
     if (anonymous) {
       strangers.count = std::max(0, static_cast<int>(listed) - static_cast<int>(own_.size()));
-      strangers.pids.clear();
+      strangers.processes.clear();
     }
     return strangers;
   }
@@ -202,11 +218,11 @@ class GpuMonitor final : public DeviceMonitor {
     telemetry->set_foreign_processes(strangers.count);
     telemetry->set_busy_mig_siblings(users_.busy_siblings);
     double total = 0;
-    for (const unsigned pid : strangers.pids) {
-      const double share = UtilizationOf(pid);
+    for (const GpuProcess& process : strangers.processes) {
+      const double share = UtilizationOf(process.pid);
       total = share < 0 || total < 0 ? -1 : total + share;
     }
-    if (strangers.count > 0 && strangers.pids.empty()) total = -1;
+    if (strangers.count > 0 && strangers.processes.empty()) total = -1;
     telemetry->set_foreign_utilization(std::min(total, 1.0));
   }
 
@@ -260,8 +276,11 @@ class GpuMonitor final : public DeviceMonitor {
   double began_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<GpuCounters> counters_ ABSL_GUARDED_BY(mutex_);  // at Begin()
   std::vector<GpuSample> samples_ ABSL_GUARDED_BY(mutex_);
+  // Shared with the calls, which a sick driver may let outlive this object.
+  const std::shared_ptr<std::atomic<bool>> in_burst_ = std::make_shared<std::atomic<bool>>(false);
   GpuUsers users_ ABSL_GUARDED_BY(mutex_);
-  double users_at_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: never asked
+  std::map<unsigned, ProcessOwner> owners_ ABSL_GUARDED_BY(mutex_);  // of users_
+  double users_at_ ABSL_GUARDED_BY(mutex_) = 0;                      // 0: never asked
   std::set<unsigned> own_ ABSL_GUARDED_BY(mutex_);
   std::set<unsigned> past_ ABSL_GUARDED_BY(mutex_);  // all that were ever ours
   std::thread sampler_;

@@ -1,7 +1,7 @@
 // A GPU's telemetry through NVML. Clocks, power, temperature and event reasons are sampled at about
 // 20 Hz between Begin() and End() by a thread that sleeps otherwise; the driver's counters are read
 // at both ends; what others do on the device is asked for at most twice a second, and never while a
-// burst runs: those calls take milliseconds.
+// burst runs (between Begin() and End()): those calls take milliseconds.
 #pragma once
 
 #include <memory>

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stats/summary.h"
 #include "worker/stats/comparison.h"
-#include "worker/stats/summary.h"
 
 namespace kbench::experiment {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 #include "worker/stats/trend.h"
 
 namespace kbench::experiment {

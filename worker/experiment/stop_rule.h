@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "worker/stats/median_interval.h"
+#include "stats/median_interval.h"
 
 namespace kbench::experiment {
 

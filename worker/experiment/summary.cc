@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "stats/median_interval.h"
+#include "stats/summary.h"
 #include "worker/experiment/stop_rule.h"
-#include "worker/stats/median_interval.h"
-#include "worker/stats/summary.h"
 
 namespace kbench::experiment {
 namespace {
@@ -66,6 +66,10 @@ v1::TimeDistribution SubmitTime(const CellRecord& record) {
     if (!round.submit_seconds.empty()) medians.push_back(stats::Median(round.submit_seconds));
   }
   return Distribution(record.SubmitSamples(), medians);
+}
+
+v1::TimeDistribution CallTime(const std::vector<double>& calls) {
+  return Distribution(calls, calls);
 }
 
 void AddRoofs(const v1::Calibration& calibration, const std::string& dtype, double read_bytes,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kbench/v1/device.pb.h"
 #include "kbench/v1/result.pb.h"
@@ -17,6 +18,9 @@ v1::TimeDistribution DeviceTime(const CellRecord& record,
                                 double between_session_ratio = stats::kBetweenSessionPrior);
 // Neither history nor rounds.
 v1::TimeDistribution SubmitTime(const CellRecord& record);
+
+// Of calls that stand for themselves, seconds: each counts as a round.
+v1::TimeDistribution CallTime(const std::vector<double>& calls);
 
 // What one launch does and what the device could do at best; zeros mean unknown.
 struct Work {

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <set>
 
+#include "stats/summary.h"
 #include "worker/experiment/signs.h"
-#include "worker/stats/summary.h"
 
 namespace kbench::experiment {
 namespace {

@@ -243,13 +243,13 @@ bool PreparedCase::Warm(const v1::Warm& request, v1::Warmed* reply, v1::RunnerFa
     elapsed = SystemClock().SteadySeconds() - begin;
     steady = LastWindowsAgree(medians);
   } while (elapsed < most && !(steady && elapsed >= request.min_seconds()));
-  double end_to_end = 0;
-  if (!MeasureEndToEnd(0.1 * most, &end_to_end, failure)) return false;
+  std::vector<double> calls;
+  if (!MeasureEndToEnd(0.1 * most, &calls, failure)) return false;
   reply->set_seconds(SystemClock().SteadySeconds() - begin);
   reply->set_sample_seconds(medians.empty() ? 0 : medians.back());
   reply->set_pace_seconds(pace_seconds_);
   reply->set_steady(steady);
-  reply->set_end_to_end_seconds(end_to_end);
+  reply->mutable_end_to_end_calls()->Add(calls.begin(), calls.end());
   return true;
 }
 
@@ -267,17 +267,15 @@ std::vector<std::string> PreparedCase::DeviceFunctions() const {
   return {std::istream_iterator<std::string>(names), std::istream_iterator<std::string>()};
 }
 
-bool PreparedCase::MeasureEndToEnd(double budget_seconds, double* seconds,
+bool PreparedCase::MeasureEndToEnd(double budget_seconds, std::vector<double>* calls,
                                    v1::RunnerFailure* failure) {
   const double begin = SystemClock().SteadySeconds();
-  std::vector<double> calls;
   do {
     double call = 0;
     if (!opened_->Call(&call, failure)) return false;
-    calls.push_back(call);
-  } while (static_cast<int>(calls.size()) < kEndToEndCalls &&
+    calls->push_back(call);
+  } while (static_cast<int>(calls->size()) < kEndToEndCalls &&
            SystemClock().SteadySeconds() - begin < budget_seconds);
-  *seconds = Median(calls);
   return true;
 }
 

@@ -38,8 +38,9 @@ class PreparedCase {
   bool FirstCalls(v1::RunnerFailure* failure);
   void Describe(v1::Prepared* reply) const;
   bool RunBurst(int samples, double max_seconds, v1::BurstDone* done, v1::RunnerFailure* failure);
-  // The median of a few calls from an idle queue to their end.
-  bool MeasureEndToEnd(double budget_seconds, double* seconds, v1::RunnerFailure* failure);
+  // A few calls from an idle queue to their end, seconds.
+  bool MeasureEndToEnd(double budget_seconds, std::vector<double>* calls,
+                       v1::RunnerFailure* failure);
 
   std::unique_ptr<OpenInstance> opened_;
   const CaseOptions options_;

@@ -1,7 +1,7 @@
 #include <cstddef>
 
+#include "stats/summary.h"
 #include "worker/stats/comparison.h"
-#include "worker/stats/summary.h"
 
 namespace kbench::stats {
 namespace {

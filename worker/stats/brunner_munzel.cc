@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "stats/summary.h"
 #include "worker/stats/comparison.h"
 #include "worker/stats/distributions.h"
-#include "worker/stats/summary.h"
 #include "worker/stats/trend.h"
 
 namespace kbench::stats {

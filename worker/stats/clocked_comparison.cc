@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
+#include <span>
 
 namespace kbench::stats {
 namespace {
+
+// Of the rounds that have a median.
+std::span<const int> NumbersOf(const RoundSeries& series) {
+  return std::span(series.numbers).first(std::min(series.numbers.size(), series.medians.size()));
+}
 
 bool ClocksKnown(const RoundSeries& series) {
   return series.clocks.size() == series.medians.size() &&
@@ -47,20 +52,14 @@ void RoundSeries::Add(int number, double median, double clock) {
 }
 
 ClockedComparison CompareRounds(const RoundSeries& a, const RoundSeries& b, double margin) {
-  std::map<int, std::size_t> places;
-  for (std::size_t i = 0; i < std::min(b.numbers.size(), b.medians.size()); ++i) {
-    places[b.numbers[i]] = i;
-  }
   const auto clock = [](const RoundSeries& series, std::size_t i) {
     return i < series.clocks.size() ? series.clocks[i] : 0;
   };
   RoundSeries left;
   RoundSeries right;
-  for (std::size_t i = 0; i < std::min(a.numbers.size(), a.medians.size()); ++i) {
-    const auto pair = places.find(a.numbers[i]);
-    if (pair == places.end()) continue;
+  for (const auto& [i, j] : CommonRounds(NumbersOf(a), NumbersOf(b))) {
     left.Add(a.numbers[i], a.medians[i], clock(a, i));
-    right.Add(a.numbers[i], b.medians[pair->second], clock(b, pair->second));
+    right.Add(a.numbers[i], b.medians[j], clock(b, j));
   }
   return InBothUnits(left, right,
                      [&](const auto& x, const auto& y) { return ComparePaired(x, y, margin); });

@@ -8,7 +8,6 @@
 #include "worker/stats/distributions.h"
 #include "worker/stats/hodges_lehmann.h"
 #include "worker/stats/sign_flip.h"
-#include "worker/stats/summary.h"
 
 namespace kbench::stats {
 namespace {
@@ -55,18 +54,11 @@ ComparisonVerdict VerdictOf(const Interval& ratio, double margin) {
 
 Comparison ComparePaired(std::span<const double> a, std::span<const double> b, double margin,
                          std::uint64_t seed) {
-  std::vector<double> logs;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (Usable(a[i]) && Usable(b[i])) logs.push_back(std::log(a[i] / b[i]));
-  }
+  const std::vector<double> logs = LogRatios(a, b);
   Comparison comparison;
   comparison.pairs = static_cast<int>(logs.size());
   if (logs.empty()) return comparison;
-  comparison.ratio.centre = std::exp(Median(logs));
-  if (const auto interval = MedianInterval(logs, kPairedAlpha)) {
-    comparison.ratio.low = std::exp(interval->low);
-    comparison.ratio.high = std::exp(interval->high);
-  }
+  comparison.ratio = RatioOf(logs);
   comparison.p_value = SignFlip(logs, seed);
   comparison.verdict = VerdictOf(comparison.ratio, margin);
   return comparison;

@@ -9,16 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "worker/stats/median_interval.h"
+#include "stats/median_interval.h"
+#include "stats/paired_ratio.h"
 
 namespace kbench::stats {
 
 inline constexpr double kDefaultMargin = 0.01;
-// Of the intervals: between sessions, and of paired rounds. The number of rounds was chosen by
-// looks at narrow intervals, so each must claim a little more than the 95 % it is published for
-// (tests/worker/experiment simulates it); below 2^-5 six pairs would have none.
+// Of the intervals between sessions; that of paired rounds is kPairedAlpha.
 inline constexpr double kComparisonAlpha = 0.05;
-inline constexpr double kPairedAlpha = 0.035;
 
 enum class ComparisonVerdict { kFaster, kSlower, kEquivalent, kInconclusive };
 // "faster", "slower", "equivalent", "inconclusive".

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "stats/summary.h"
 #include "worker/stats/distributions.h"
-#include "worker/stats/summary.h"
 
 namespace kbench::stats {
 namespace {

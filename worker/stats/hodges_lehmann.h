@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "worker/stats/median_interval.h"
+#include "stats/median_interval.h"
 
 namespace kbench::stats {
 

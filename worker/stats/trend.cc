@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench::stats {
 namespace {

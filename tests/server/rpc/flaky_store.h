@@ -73,6 +73,10 @@ class FlakyStore final : public store::Store {
     return inner_->GetArtifact(name);
   }
   absl::StatusOr<store::Restored> Restore() override { return inner_->Restore(); }
+  absl::StatusOr<std::vector<store::CaseDuration>> RecentDurations(int most_results) override {
+    return inner_->RecentDurations(most_results);
+  }
+  store::Upkeep& upkeep() override { return inner_->upkeep(); }
 
  private:
   std::unique_ptr<store::Store> inner_;

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <utility>
+
 #include "proto/support/clock.h"
 #include "proto/support/rpc_status.h"
 #include "tests/server/rpc/harness.h"
@@ -52,12 +55,17 @@ TEST(SingleFlight, TheSameCaseOfAnotherJobEndsWithTheRunsResults) {
   EXPECT_EQ(sharer.queue_position(), 1) << "it keeps its place in the line";
   worker.SendResult(FakeWorker::GoodResult(*assign));
   ASSERT_TRUE(worker.Ack().has_value());
-  const auto next = worker.Assign();
-  ASSERT_TRUE(next.has_value());
-  EXPECT_EQ(next->id().job(), sharer.name());
-  EXPECT_EQ(next->id().case_index(), 1) << "its other case is nobody else's";
-  worker.SendResult(FakeWorker::GoodResult(*next));
-  worker.RunOne();
+  std::set<std::pair<std::string, int>> ran;
+  for (int i = 0; i < 2; ++i) {
+    const auto next = worker.Assign();
+    ASSERT_TRUE(next.has_value());
+    ran.insert({next->id().job(), next->id().case_index()});
+    worker.SendResult(FakeWorker::GoodResult(*next));
+    ASSERT_TRUE(worker.Ack().has_value());
+  }
+  EXPECT_THAT(
+      ran, ::testing::UnorderedElementsAre(std::pair(sharer.name(), 1), std::pair(own.name(), 0)))
+      << "the sharer's other case is nobody else's";
   const Job done = server.WaitFor(sharer.name(), JOB_STATE_SUCCEEDED);
   const Job first = server.WaitFor(leader.name(), JOB_STATE_SUCCEEDED);
   EXPECT_EQ(done.cases(0).results_of(), leader.name());

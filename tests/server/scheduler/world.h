@@ -53,7 +53,9 @@ class World {
   // Empty when the scheduler's state equals the mirror and all invariants hold.
   std::string Check() const;
 
+  // A whole entry; its `order` is set here where it has none.
   void AddEntry(JobEntry job);
+  const std::map<std::string, OwnerUsage>& usages() const { return usages_; }
   // The case ends with the results of another: no attempt's result is accepted for it.
   void Reused(const CaseRef& ref) { reused_.insert(ref); }
 
@@ -66,6 +68,7 @@ class World {
   std::int64_t next_order_ = 1;
   std::int64_t next_epoch_ = 1;
   std::map<std::string, JobEntry> durable_;
+  std::map<std::string, OwnerUsage> usages_;
   std::vector<AssignTo> assigns_;
   std::vector<CancelOn> cancels_;
   std::set<std::int64_t> epochs_;

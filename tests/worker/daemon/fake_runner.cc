@@ -294,7 +294,7 @@ class FakeRunner {
     v1::Warmed* const warmed = reply->mutable_warmed();
     warmed->set_sample_seconds(1e-3);
     warmed->set_pace_seconds(1e-3);
-    warmed->set_end_to_end_seconds(1.1e-3);
+    warmed->add_end_to_end_calls(1.1e-3);
     warmed->set_steady(true);
   }
 

@@ -18,10 +18,15 @@ class QuietMonitor : public DeviceMonitor {
   v1::Telemetry End() override { return {}; }
   absl::Status Check() override { return check_; }
   void SetOwnProcesses(const std::vector<int>&) override {}
-  std::vector<ForeignProcess> Foreign() override { return foreign_; }
+  std::vector<ForeignProcess> Foreign() override {
+    ++looks_;
+    return foreign_;
+  }
+  std::vector<ForeignProcess> LastForeign() override { return foreign_; }
 
   absl::Status check_ = absl::OkStatus();
   std::vector<ForeignProcess> foreign_;
+  int looks_ = 0;  // times that the device was asked
 };
 
 }  // namespace kbench

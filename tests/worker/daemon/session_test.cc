@@ -34,10 +34,9 @@ class ScriptedRunner final : public AttemptRunner {
     *outcome.result.mutable_id() = assign.id();
     outcome.result.add_results()->set_implementation("fake/fast");
     if (cancel.why() == CancelToken::Why::kShutdown) {
-      outcome.result.set_infra_error("worker is shutting down");
-    } else {
-      outcome.result.set_cancelled(cancel.cancelled());
+      outcome.result.clear_results();
     }
+    outcome.result.set_cancelled(cancel.cancelled());
     outcome.device = device_;
     return outcome;
   }
@@ -165,7 +164,24 @@ TEST_F(SessionTest, HelloHeartbeatAssignResultAck) {
   for (const auto& message : coordinator_->received()) {
     EXPECT_EQ(message.heartbeat().device_state(), "READY");
     EXPECT_EQ(message.heartbeat().telemetry().temperature_celsius(), 40);
+    EXPECT_EQ(message.heartbeat().foreign_size(), 0);
   }
+}
+
+TEST_F(SessionTest, HeartbeatsNameForeignProcessesWithoutAskingTheDevice) {
+  monitor_.foreign_ = {{4711, "bob", "python", 0.37, std::int64_t{12} << 30}, {}};
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  const v1::Heartbeat heartbeat = coordinator_->received()[1].heartbeat();
+  EndWorker();
+  ASSERT_EQ(heartbeat.foreign_size(), 2);
+  EXPECT_EQ(heartbeat.foreign(0).pid(), 4711);
+  EXPECT_EQ(heartbeat.foreign(0).user(), "bob");
+  EXPECT_EQ(heartbeat.foreign(0).command(), "python");
+  EXPECT_EQ(heartbeat.foreign(0).memory_bytes(), std::int64_t{12} << 30);
+  EXPECT_EQ(heartbeat.foreign(0).utilization(), 0.37);
+  EXPECT_EQ(heartbeat.foreign(1).utilization(), -1) << "the driver does not tell";
+  EXPECT_EQ(monitor_.looks_, 0) << "a heartbeat may come in the middle of a burst";
 }
 
 TEST_F(SessionTest, WhatRunnersOfferIsToldInTheHelloAndAgainWhenItChanges) {
@@ -316,7 +332,31 @@ TEST_F(SessionTest, ShutdownHandsTheCaseBack) {
   EndWorker();
   EXPECT_LT(SystemClock().SteadySeconds() - begin, 1.4);
   EXPECT_TRUE(status_.ok());
-  EXPECT_EQ(LastResult().infra_error(), "worker is shutting down");
+  EXPECT_TRUE(LastResult().cancelled()) << "nobody asked: it is handed back";
+  EXPECT_EQ(LastResult().infra_error(), "");
+}
+
+TEST_F(SessionTest, ADrainFinishesTheCaseAndHandsBackWhatComesAfter) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  session_->Drain();
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return std::any_of(messages.begin(), messages.end(), [](const auto& message) {
+      return message.has_heartbeat() && message.heartbeat().draining();
+    });
+  })) << "told at once, not with the next heartbeat";
+  EXPECT_TRUE(session_->busy());
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(2)));  // was on its way
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  EXPECT_EQ(LastResult().id().epoch(), 2);
+  EXPECT_TRUE(LastResult().cancelled());
+  runner_->Release();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 2));
+  EXPECT_EQ(LastResult().id().epoch(), 1);
+  EXPECT_FALSE(LastResult().cancelled());
+  EXPECT_EQ(LastResult().results_size(), 1);
 }
 
 TEST_F(SessionTest, DisplacedEndsWithTheReason) {

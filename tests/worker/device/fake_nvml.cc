@@ -140,11 +140,14 @@ FAKE nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* coun
   if (Index(device) >= 2) {
     *count = 1;
     infos[0].pid = Index(device) == 2 ? 100 : 300;
+    infos[0].usedGpuMemory = ~0ull;  // not available
     return NVML_SUCCESS;
   }
   *count = 2;
   infos[0].pid = 100;
   infos[1].pid = 200;
+  infos[0].usedGpuMemory = 1ull << 30;
+  infos[1].usedGpuMemory = 12ull << 30;
   return NVML_SUCCESS;
 }
 FAKE nvmlDeviceGetProcessUtilization(nvmlDevice_t, nvmlProcessUtilizationSample_t* samples,

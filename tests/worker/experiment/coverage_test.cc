@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "stats/summary.h"
 #include "worker/experiment/compare.h"
 #include "worker/experiment/stop_rule.h"
-#include "worker/stats/summary.h"
 
 namespace kbench::experiment {
 namespace {

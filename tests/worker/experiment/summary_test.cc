@@ -46,6 +46,17 @@ TEST(DeviceTime, KeepsTheRoundsForLaterComparisons) {
   EXPECT_EQ(SubmitTime(Record({3, 1, 2})).round_medians_size(), 0);
 }
 
+TEST(CallTime, EachCallStandsForItself) {
+  EXPECT_EQ(CallTime({}).samples(), 0);
+  const auto calls = CallTime({7, 1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(calls.samples(), 7);
+  EXPECT_DOUBLE_EQ(calls.median(), 4);
+  EXPECT_GE(calls.low(), 1);
+  EXPECT_LT(calls.low(), 4);
+  EXPECT_LE(calls.high(), 7);
+  EXPECT_EQ(CallTime({1.5}).high(), 0) << "one call has no interval";
+}
+
 TEST(DeviceTime, HistoryIntervalHoldsWhatChangesBetweenSessions) {
   CellRecord record = Record(std::vector<double>(8, 1.0));  // no noise of its own
   const auto time = DeviceTime(record, 0.01);

@@ -51,7 +51,7 @@ def test_a_case_from_prepare_to_finish(both, alike, more):
         told = {key: prepared[key] for key in ("settings", "mechanism", "footprintBytes", "operandSets")}
         checks = [runner.verify("BEFORE")]
         kind, warmed = runner.say("warm", minSeconds=0.01, maxSeconds=0.1)
-        assert kind == "warmed" and set(warmed) - {"steady"} == {"seconds", "sampleSeconds", "paceSeconds", "endToEndSeconds"}
+        assert kind == "warmed" and set(warmed) - {"steady"} == {"seconds", "sampleSeconds", "paceSeconds", "endToEndCalls"}
         kind, burst = runner.burst(12)
         assert kind == "burst"
         assert len(burst["deviceSeconds"]) + burst.get("discarded", 0) == 12

@@ -161,17 +161,17 @@ class PreparedCase:
             steady = last_windows_agree(medians)
             if elapsed >= max_seconds or (steady and elapsed >= min_seconds):
                 break
-        end_to_end = self._end_to_end(0.1 * max_seconds)
+        calls = self._end_to_end(0.1 * max_seconds)
         return {"seconds": time.monotonic() - begin, "sample_seconds": medians[-1] if medians else 0.0, "pace_seconds": self._pace_seconds,
-                "steady": steady, "end_to_end_seconds": end_to_end}
+                "steady": steady, "end_to_end_calls": calls}
 
     def _end_to_end(self, budget_seconds):
-        """The median of a few calls from an idle queue to their end."""
+        """A few calls from an idle queue to their end, seconds."""
         begin = time.monotonic()
         calls = [self._opened.call()]
         while len(calls) < END_TO_END_CALLS and time.monotonic() - begin < budget_seconds:
             calls.append(self._opened.call())
-        return statistics.median(calls)
+        return calls
 
     def profile_launch(self):
         """One launch inside of a profiler's range."""

@@ -45,7 +45,7 @@ MESSAGES = {
         "passed": "bool", "relative_error": "double", "tolerance": "double", "method": "string", "reason": "string", "message": "string"},
     "Warm": {"min_seconds": "double", "max_seconds": "double"},
     "Warmed": {
-        "seconds": "double", "sample_seconds": "double", "pace_seconds": "double", "steady": "bool", "end_to_end_seconds": "double"},
+        "seconds": "double", "sample_seconds": "double", "pace_seconds": "double", "steady": "bool", "end_to_end_calls": "*double"},
     "Burst": {"samples": "int32", "max_seconds": "double"},
     "BurstDone": {
         "device_seconds": "*double", "submit_seconds": "*double", "discarded": "int32", "flags": "*string", "seconds": "double",
