@@ -3,6 +3,7 @@
 #include <cmath>
 #include <future>
 #include <set>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kernels/catalog/catalog.h"
@@ -102,7 +103,7 @@ absl::StatusOr<Job> Coordinator::Submit(const SubmitJobRequest& request) {
   {
     MutexLock lock(mutex_);
     KB_RETURN_IF_ERROR(CheckServing());
-    const ValidateContext context{&devices_, Now() - started_at_ < options_.known_again_seconds};
+    const ValidateContext context{DeviceContextFor(request.owner()), options_.max_hold_seconds};
     KB_ASSIGN_OR_RETURN(*job.mutable_spec(), ValidateSubmit(request, context));
     KB_RETURN_IF_ERROR(poison_.Check(job.spec(), Now()));
   }
@@ -163,7 +164,7 @@ absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::s
   return promise.get_future().get();
 }
 
-void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry,
+void Coordinator::JobIsDurable(const Job& job, scheduler::JobEntry entry,
                                const CaseResults& results) {
   metrics_.JobSubmitted();
   MutexLock lock(mutex_);
@@ -172,7 +173,8 @@ void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry,
                          static_cast<double>(ToMicros(job.create_time())) * 1e-6, job.owner()};
   limits_.JobBegan(job.owner(), CasesOf(job));
   sharing_.Add(entry, job.spec());
-  scheduler::Effects effects = scheduler_.AddJob(Now(), entry);
+  FillEstimates(job.spec(), entry);
+  scheduler::Effects effects = scheduler_.AddJob(Now(), std::move(entry));
   if (effects.empty()) return;
   Step step;
   AddEffects(std::move(effects), &results, step);
@@ -182,6 +184,7 @@ void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry,
 void Coordinator::Decorate(Job& job) {
   if (HasEnded(job)) return;
   MutexLock lock(mutex_);
+  for (kbench::v1::CaseStatus& status : *job.mutable_cases()) FillPlace(status);
   const scheduler::Place place = scheduler_.PlaceOf(Now(), job.name());
   job.set_queue_position(place.position);
   job.set_estimated_seconds(place.estimated_seconds);
@@ -189,7 +192,8 @@ void Coordinator::Decorate(Job& job) {
   const std::string reason = scheduler_.WaitReason(Now(), job.name());
   if (reason.empty()) return;
   job.set_reason(reason);
-  job.set_message(WaitMessage(reason));
+  const std::string blocked = BlockedText(job.name(), reason);
+  job.set_message(blocked.empty() ? WaitMessage(reason) : blocked);
 }
 
 absl::StatusOr<Job> Coordinator::Get(const std::string& name) {
@@ -259,18 +263,6 @@ void Coordinator::StartWatch(const std::string& name, const std::shared_ptr<Watc
 
 void Coordinator::Unwatch(const std::string& name, const Watcher* watcher) {
   hub_.Remove(JobName(name), watcher);
-}
-
-std::vector<kbench::v1::Device> Coordinator::Devices() {
-  std::vector<kbench::v1::Device> devices;
-  MutexLock lock(mutex_);
-  for (const kbench::v1::Device* device : devices_.All()) {
-    devices.push_back(*device);
-    if (const auto running = scheduler_.RunningOn(device->name())) {
-      devices.back().set_current_job(running->job);
-    }
-  }
-  return devices;
 }
 
 kbench::v1::ListKernelsResponse Coordinator::Kernels() {

@@ -25,6 +25,7 @@ void Coordinator::AddEffects(scheduler::Effects effects, const CaseResults* resu
     if (link == nullptr) continue;
     CoordinatorMessage message;
     *message.mutable_cancel()->mutable_id() = ToAttemptId(cancel.ref, cancel.attempt, cancel.epoch);
+    message.mutable_cancel()->set_finished(cancel.finished);
     step.sends.emplace_back(link, std::move(message));
   }
   for (const auto& assign : effects.assigns) {
@@ -43,6 +44,7 @@ void Coordinator::AddCase(const scheduler::Case& item, const CaseResults* result
   event.job = item.ref.job;
   *event.event.mutable_time() = ToTimestamp(clock_.WallMicros());
   *event.event.mutable_case_changed() = ToCaseStatus(item, job->second.spec->cases(item.ref.index));
+  FillPlace(*event.event.mutable_case_changed());
   const auto found = results == nullptr ? CaseResults::const_iterator() : results->find(item.ref);
   if (results != nullptr && found != results->end() && scheduler::IsFinal(item.state)) {
     for (const auto& result : found->second) {
@@ -74,6 +76,7 @@ void Coordinator::AddJobTransition(const scheduler::JobTransition& job, Step& st
       });
   limits_.JobEnded(active_[job.job].owner);
   active_.erase(job.job);
+  hold_lapses_.erase(job.job);
 }
 
 bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
@@ -82,6 +85,7 @@ bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
   if (job == active_.end() || device == nullptr) return false;
   const kbench::v1::JobSpec& spec = *job->second.spec;
   const kbench::v1::CaseSpec& item = spec.cases(assign.ref.index);
+  if (spec.has_hold()) return AddHold(assign, spec, step);
   Selection selection =
       SelectImplementations({spec.implementations().begin(), spec.implementations().end()}, *device,
                             item, {spec.environments().begin(), spec.environments().end()});
@@ -102,6 +106,20 @@ bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
   *out.mutable_policy() = spec.policy();
   out.set_baseline(selection.baseline);
   out.set_more_of_job(assign.more_of_job);
+  step.sends.emplace_back(link, std::move(message));
+  return true;
+}
+
+bool Coordinator::AddHold(const scheduler::AssignTo& assign, const kbench::v1::JobSpec& spec,
+                          Step& step) {
+  HoldAssigned(assign.ref.job);
+  const auto link = LinkOf(assign.worker_id);
+  if (link == nullptr) return true;
+  CoordinatorMessage message;
+  kbench::v1::Assign& out = *message.mutable_assign();
+  *out.mutable_id() = ToAttemptId(assign.ref, assign.attempt, assign.epoch);
+  *out.mutable_case_() = spec.cases(assign.ref.index);
+  *out.mutable_hold() = spec.hold();
   step.sends.emplace_back(link, std::move(message));
   return true;
 }

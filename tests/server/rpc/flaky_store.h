@@ -76,6 +76,7 @@ class FlakyStore final : public store::Store {
   absl::StatusOr<std::vector<store::CaseDuration>> RecentDurations(int most_results) override {
     return inner_->RecentDurations(most_results);
   }
+  absl::StatusOr<store::StoredDevices> ReadDevices() override { return inner_->ReadDevices(); }
   store::Upkeep& upkeep() override { return inner_->upkeep(); }
 
  private:

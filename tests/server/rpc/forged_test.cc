@@ -174,7 +174,7 @@ TEST(Forged, HellosBeyondAllBoundsAreRefused) {
   Device labelled = FakeDevice("cpu", "cpu");
   for (int i = 0; i < 5000; ++i) (*labelled.mutable_labels())[std::to_string(i)] = "x";
   FakeWorker many_labels(server, "w1", labelled);
-  EXPECT_EQ(DetailsOf(many_labels.End()).reason, "BAD_HELLO");
+  EXPECT_EQ(DetailsOf(many_labels.End()).reason, "TOO_MANY_LABELS");
   FakeWorker long_id(server, std::string(300, 'w'), FakeDevice("cpu", "cpu"));
   EXPECT_EQ(DetailsOf(long_id.End()).reason, "BAD_HELLO");
 }
