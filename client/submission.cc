@@ -161,6 +161,12 @@ absl::StatusOr<JobSpec> BuildSpec(const Submission& submission) {
     *spec.mutable_queue_timeout() = ToDuration(seconds);
   }
   KB_RETURN_IF_ERROR(FillLabels(submission, &spec));
+  spec.set_share_in_flight(submission.share);
+  if (!submission.max_age.empty()) {
+    KB_ASSIGN_OR_RETURN(const double seconds, Duration("max-age", submission.max_age));
+    *spec.mutable_max_result_age() = ToDuration(seconds);
+  }
+  if (submission.fresh) spec.mutable_max_result_age();  // no age at all, rather than nothing said
   return spec;
 }
 

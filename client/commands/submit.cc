@@ -12,6 +12,7 @@
 #include "client/output/progress.h"
 #include "client/output/text_table.h"
 #include "client/output/time_range.h"
+#include "client/patience.h"
 #include "proto/support/clock.h"
 #include "proto/support/ids.h"
 #include "proto/support/json.h"
@@ -53,10 +54,13 @@ class Submit final : public Command {
     }
     const auto spec = options_.Spec();
     if (!spec.ok()) return ReportError(context.io, spec.status());
+    const auto patience = options_.PatienceSeconds();
+    if (!patience.ok()) return ReportError(context.io, patience.status());
     auto backend = context.connect(context.address);
     if (!backend.ok()) return ReportError(context.io, backend.status());
     if (!on_.empty()) return RunOn(context, *backend, *spec, fail_on);
-    const auto job = SubmitSpec(*backend, *spec, request_id_);
+    const auto job = SubmitPatiently(context, *backend, *spec, request_id_, *patience);
+    if (context.interrupt.fired()) return kExitInterrupted;
     if (!job.ok()) return ReportError(context.io, job.status());
     if (detach_) return PrintDetached(context.io, *job);
     const Awaited awaited = AwaitJob(context, *backend, job->name(), ParseFormat(format_));

@@ -22,6 +22,7 @@ CaseStatus ToCaseStatus(const scheduler::Case& item, const kbench::v1::CaseSpec&
   status.set_attempt(item.attempts);
   status.set_device(item.device);
   status.set_worker(item.worker);
+  status.set_results_of(item.results_of);
   if (item.started_at > 0) {
     *status.mutable_start_time() = ToTimestamp(std::llround(item.started_at * 1e6));
   }

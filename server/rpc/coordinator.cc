@@ -27,10 +27,11 @@ Coordinator::Coordinator(store::Store& store, metrics::Metrics& metrics, Clock& 
     : store_(store),
       metrics_(metrics),
       clock_(clock),
-      options_(options),
+      options_(std::move(options)),
       wall_offset_(static_cast<double>(clock.WallMicros()) * 1e-6 - clock.SteadySeconds()),
-      queue_hub_(options.queue_seconds, options.queue_ping_seconds),
-      scheduler_(options.scheduler) {}
+      queue_hub_(options_.queue_seconds, options_.queue_ping_seconds),
+      scheduler_(options_.scheduler),
+      limits_(options_.limits) {}
 
 Coordinator::~Coordinator() { Stop(); }
 
@@ -58,11 +59,13 @@ absl::Status Coordinator::Load() {
     job.set_owner(entry.owner);
     *job.mutable_spec() = *restored.specs[i];
     FillFromJob(job, entry.submitted_at, entry);
-    active[entry.name] = {std::move(restored.specs[i]), entry.submitted_at};
+    active[entry.name] = {std::move(restored.specs[i]), entry.submitted_at, entry.owner};
   }
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
+  KB_ASSIGN_OR_RETURN(const auto poisoned, store_.PoisonedSince(Now() - PoisonMemory::kSeconds));
   MutexLock lock(mutex_);
   active_ = std::move(active);
+  TakeUp(restored.jobs, poisoned);
   hold_lapses_.clear();
   for (const scheduler::JobEntry& entry : restored.jobs) {
     if (entry.hold) HoldAssigned(entry.name);

@@ -24,13 +24,17 @@
 #include "proto/support/mutex.h"
 #include "server/history/durations.h"
 #include "server/metrics/metrics.h"
+#include "server/rpc/contests.h"
 #include "server/rpc/device_registry.h"
 #include "server/rpc/executor.h"
+#include "server/rpc/limits.h"
 #include "server/rpc/links.h"
 #include "server/rpc/maintenance.h"
+#include "server/rpc/poison.h"
 #include "server/rpc/queue_hub.h"
 #include "server/rpc/queue_snapshot.h"
 #include "server/rpc/running_progress.h"
+#include "server/rpc/sharing.h"
 #include "server/rpc/validate_device.h"
 #include "server/rpc/watch_hub.h"
 #include "server/scheduler/scheduler.h"
@@ -44,8 +48,9 @@ struct CoordinatorOptions {
   double heartbeat_seconds = 5;
   double timer_seconds = 0.5;       // how often leases and deadlines are looked at
   double known_again_seconds = 10;  // after a start: unknown devices may yet come back
-  int most_queued_cases = 100'000;
-  double queue_seconds = 0.5;      // between two messages to who watches the queue, at least
+  LimitOptions limits;
+  std::string version;         // of this coordinator, for CheckWorkerVersion; empty: the build's
+  double queue_seconds = 0.5;  // between two messages to who watches the queue, at least
   double queue_ping_seconds = 15;  // after which an unchanged one is sent again
   double max_hold_seconds = 2 * 3600;
   double hold_lapse_seconds = 60;  // an attached hold whose client is silent for this long ends
@@ -101,10 +106,12 @@ class Coordinator {
   struct ActiveJob {
     std::shared_ptr<const kbench::v1::JobSpec> spec;
     double created_at = 0;
+    std::string owner;
   };
   struct Session {
     std::string worker_id;
     std::string boot_id;
+    std::string version;
   };
   // One step on its way through the store.
   struct Step {
@@ -115,10 +122,8 @@ class Coordinator {
     std::function<void(const absl::Status&)> done;  // on the writer's thread, outside the lock
     bool may_fail = false;                          // its failure concerns its caller alone
   };
-  struct CaseResults {
-    scheduler::CaseRef ref;
-    std::vector<kbench::v1::Result> results;
-  };
+  // Of cases that end with results in one step.
+  using CaseResults = std::map<scheduler::CaseRef, std::vector<kbench::v1::Result>>;
 
   double Now() const;
   absl::Status CheckServing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -142,15 +147,20 @@ class Coordinator {
   void PublishEvents(std::vector<store::NewEvent> events);
   void OnStoreFailure(const absl::Status& status, std::int64_t generation);
   absl::Status Load();
+  // What follows from the jobs that go on, and from those that ended badly.
+  void TakeUp(const std::vector<scheduler::JobEntry>& jobs,
+              const std::vector<store::Poisoned>& poisoned) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TryRecover();
   void TimerLoop();
 
   // coordinator_jobs.cc
   absl::StatusOr<kbench::v1::Job> JobOfRequest(const kbench::v1::SubmitJobRequest& request,
                                                const std::string& digest, bool& found);
+  // `reused`: its cases that end at once, with the results of earlier runs.
   absl::Status StoreJob(const kbench::v1::SubmitJobRequest& request, const std::string& digest,
-                        const kbench::v1::Job& job);
-  void JobIsDurable(const kbench::v1::Job& job, scheduler::JobEntry entry);
+                        const kbench::v1::Job& job, const std::vector<store::Measured>& reused);
+  void JobIsDurable(const kbench::v1::Job& job, scheduler::JobEntry entry,
+                    const CaseResults& results);
   void Decorate(kbench::v1::Job& job);
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
 
@@ -187,6 +197,20 @@ class Coordinator {
   // False for the word of an attempt that is not the newest of a running case.
   bool NoteProgress(const kbench::v1::AttemptProgress& progress);
 
+  // coordinator_sharing.cc
+  // By case of the job: what was measured before and answers it, without a name where nothing does.
+  // Empty where nothing is to be reused. Reads the store.
+  std::vector<store::Measured> FindReusable(const kbench::v1::Job& job);
+  std::vector<store::Measured> FindReusableOn(const kbench::v1::Job& job,
+                                              const kbench::v1::Device& device,
+                                              const std::string& version);
+  // Waiting cases of other jobs that this result answers.
+  std::vector<scheduler::CaseRef> Sharers(const Session& session,
+                                          const kbench::v1::AttemptResult& result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Answers(const Session& session, const kbench::v1::AttemptResult& result,
+               const kbench::v1::JobSpec& spec, int index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   // coordinator_holds.cc
   void HoldAssigned(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // OK when the job is a hold that has a device.
@@ -203,7 +227,11 @@ class Coordinator {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnHello(const std::shared_ptr<WorkerLink>& link, const kbench::v1::WorkerHello& hello,
                Closings& closings) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void PublishProgress(kbench::v1::AttemptProgress progress);
+  void PublishProgress(const std::shared_ptr<WorkerLink>& link,
+                       kbench::v1::AttemptProgress progress);
+  // False, and both sessions end, when two processes take the identity from each other.
+  bool KeepsIdentity(const std::shared_ptr<WorkerLink>& link, const kbench::v1::WorkerHello& hello,
+                     Closings& closings) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnHeartbeat(const Session& session, const kbench::v1::Heartbeat& heartbeat)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnResult(const std::shared_ptr<WorkerLink>& link, const Session& session,
@@ -261,6 +289,10 @@ class Coordinator {
   std::map<std::string, ActiveJob> active_ ABSL_GUARDED_BY(mutex_);
   store::SpecPool specs_ ABSL_GUARDED_BY(mutex_);  // of `active_`
   std::map<std::shared_ptr<WorkerLink>, Session> sessions_ ABSL_GUARDED_BY(mutex_);
+  Sharing sharing_ ABSL_GUARDED_BY(mutex_);
+  Limits limits_ ABSL_GUARDED_BY(mutex_);
+  PoisonMemory poison_ ABSL_GUARDED_BY(mutex_);
+  Contests contests_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, ToldPlace> places_ ABSL_GUARDED_BY(mutex_);
   std::map<scheduler::CaseRef, RunningProgress> progress_ ABSL_GUARDED_BY(mutex_);  // of what runs
   // When the client of a hold that runs has been silent for too long. Not durable: a restart grants

@@ -45,10 +45,16 @@ void Coordinator::AddCase(const scheduler::Case& item, const CaseResults* result
   *event.event.mutable_time() = ToTimestamp(clock_.WallMicros());
   *event.event.mutable_case_changed() = ToCaseStatus(item, job->second.spec->cases(item.ref.index));
   FillPlace(*event.event.mutable_case_changed());
-  if (results != nullptr && results->ref == item.ref && scheduler::IsFinal(item.state)) {
-    for (const auto& result : results->results) {
+  const auto found = results == nullptr ? CaseResults::const_iterator() : results->find(item.ref);
+  if (results != nullptr && found != results->end() && scheduler::IsFinal(item.state)) {
+    for (const auto& result : found->second) {
       *event.event.mutable_case_changed()->add_results() = result;
     }
+  }
+  if (scheduler::IsFinal(item.state)) {
+    sharing_.Remove(item.ref, *job->second.spec);
+    limits_.CaseEnded(job->second.owner);
+    if (item.reason == "POISON") poison_.Remember(item.ref, *job->second.spec, item.ended_at);
   }
   step.batch.events.push_back(std::move(event));
   step.batch.cases.push_back({item});
@@ -68,6 +74,7 @@ void Coordinator::AddJobTransition(const scheduler::JobTransition& job, Step& st
       [this, state = job.state, queue_seconds, run_seconds = job.ended_at - job.started_at] {
         metrics_.JobCompleted(state, queue_seconds, run_seconds);
       });
+  limits_.JobEnded(active_[job.job].owner);
   active_.erase(job.job);
   hold_lapses_.erase(job.job);
 }

@@ -23,3 +23,10 @@ grpc::Status Reply(absl::StatusOr<T> result, T* out) {
 }
 
 }  // namespace kbench::server
+
+// The first line of a unary method (with server/rpc/validate.h).
+#define KB_REFUSE_LARGE(request)                                               \
+  do {                                                                         \
+    const absl::Status kb_size = ::kbench::server::CheckRequestBytes(request); \
+    if (!kb_size.ok()) return ::kbench::ToGrpc(kb_size);                       \
+  } while (false)

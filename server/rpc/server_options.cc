@@ -10,6 +10,7 @@
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
 #include "server/auth/setup.h"
+#include "server/rpc/limit_options.h"
 #include "server/rpc/retention_options.h"
 
 namespace kbench::server {
@@ -35,6 +36,7 @@ void DeclareServing(CLI::App& app, ProgramOptions& options) {
       ->take_last()
       ->capture_default_str();
   AddRetentionOptions(app, &server.retention);
+  AddLimitOptions(app, &server.coordinator);
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn or error")
       ->take_last()
       ->capture_default_str();
@@ -118,6 +120,8 @@ bool ParseServerOptions(int argc, const char* const* argv, ProgramOptions* optio
   DeclareAccess(app, options->server.access);
   try {
     app.parse(argc, argv);
+    const std::string wrong = CheckLeaseOptions(&options->server.coordinator);
+    if (!wrong.empty()) throw CLI::ValidationError(wrong);
     return true;
   } catch (const CLI::ConfigError& error) {
     fmt::print(stderr, "kbench-server: {}: {}; a key is the name of a flag\n",

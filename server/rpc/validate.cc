@@ -26,6 +26,7 @@ constexpr std::size_t kMostTextBytes = 256;
 constexpr std::size_t kMostNameBytes = 128;
 constexpr int kMostNanos = 999'999'999;
 constexpr double kMostQueueSeconds = 30.0 * 24 * 3600;
+constexpr double kMostAgeSeconds = 365.0 * 24 * 3600;
 
 std::string Join(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
@@ -316,6 +317,15 @@ absl::Status CheckJobFields(const SubmitJobRequest& request, const ValidateConte
           fmt::format("a queue timeout is above 0 and at most 30 days, not {} s", timeout));
     }
   }
+  if (spec.has_max_result_age()) {
+    KB_RETURN_IF_ERROR(CheckDuration("spec.max_result_age", spec.max_result_age()));
+    const double age = ToSeconds(spec.max_result_age());
+    if (!(age >= 0 && age <= kMostAgeSeconds)) {
+      return FieldError(
+          "spec.max_result_age", "OUT_OF_RANGE",
+          fmt::format("a result's age is 0 (measure anew) to 365 days, not {} s", age));
+    }
+  }
   KB_RETURN_IF_ERROR(CheckLabels(spec));
   if (!IsPlainText(request.owner())) {
     return FieldError("owner", "CONTROL_CHARACTER",
@@ -394,6 +404,15 @@ absl::Status CheckStateFilter(int state) {
   return FieldError(
       "state", "UNKNOWN_STATE",
       fmt::format("{} is no state of a job; they are {}, or 0 for any", state, Join(names)));
+}
+
+absl::Status CheckRequestBytes(const google::protobuf::MessageLite& request) {
+  const std::size_t bytes = request.ByteSizeLong();
+  if (bytes <= kMostRequestBytes) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      fmt::format("the request has {} bytes, at most {} are allowed", bytes, kMostRequestBytes),
+      {.reason = "REQUEST_TOO_LARGE"});
 }
 
 absl::StatusOr<int> PageSize(int requested) {

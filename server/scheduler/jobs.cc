@@ -66,7 +66,8 @@ Effects Scheduler::Restore(double now, std::vector<JobEntry> jobs, std::int64_t 
     JobState& job = Adopt(now, std::move(entry));
     double latest_start = 0;
     for (Case& item : job.entry.cases) {
-      if (item.started_at > latest_start) {
+      const bool reused = !item.results_of.empty() && latest_start == 0;
+      if (item.started_at > latest_start || reused) {
         latest_start = item.started_at;
         job.pinned_device = item.device;
       }
@@ -92,9 +93,19 @@ Effects Scheduler::Restore(double now, std::vector<JobEntry> jobs, std::int64_t 
 Effects Scheduler::AddJob(double now, JobEntry entry) {
   Effects effects;
   if (entry.cases.empty() || jobs_.count(entry.name) > 0) return effects;
+  const std::string name = entry.name;
   JobState& job = Adopt(now, std::move(entry));
   if (job.entry.queue_deadline > 0) deadlines_.insert({job.entry.queue_deadline, job.entry.name});
-  Reline(now, job);
+  for (const Case& item : job.entry.cases) {
+    if (!IsFinal(item.state)) continue;
+    effects.cases.push_back({item});
+    job.pinned_device = item.device;
+  }
+  if (effects.cases.empty()) {
+    Reline(now, job);
+  } else {
+    Settle(now, name, effects);
+  }
   Dispatch(now, effects);
   return effects;
 }

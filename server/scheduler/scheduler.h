@@ -61,6 +61,7 @@ class Scheduler {
   Effects Restore(double now, std::vector<JobEntry> jobs, std::int64_t next_epoch,
                   const std::vector<OwnerUsage>& usages = {});
 
+  // Cases that have ended already (with the results of an earlier run) are taken as they are.
   Effects AddJob(double now, JobEntry entry);
   // Idempotent; running cases are cancelled on their worker and end when it answers or its lease
   // runs out.
@@ -91,6 +92,10 @@ class Scheduler {
   // Ends a case that cannot be tried (no implementation for it, say). For an attempt just assigned.
   Effects FailCase(double now, const CaseRef& ref, std::int64_t epoch, const std::string& reason,
                    const std::string& message);
+  // Ends a waiting case without an attempt, with the results of a case of another job: its run
+  // found out the same. Nothing when it no longer waits.
+  Effects FinishCase(double now, const CaseRef& ref, const CaseRef& results_of,
+                     const std::string& device);
 
   // Ends a running hold well, and tells its worker. Nothing for any other job.
   Effects EndHold(double now, const std::string& job, const std::string& reason,
@@ -115,6 +120,12 @@ class Scheduler {
   std::string WaitReason(double now, const std::string& job) const;
   const JobEntry* FindJob(const std::string& job) const;  // until it has ended
   std::vector<std::string> ActiveJobs() const;
+  // Whether the case waits, and could be tried by this worker as far as its job and the device go.
+  bool WaitsFor(const CaseRef& ref, const std::string& worker_id) const;
+  // Whether a job with this selector might run on this worker's device.
+  bool SelectsWorker(const std::string& selector, const std::string& worker_id) const;
+  // Whether this is the newest attempt at its case and the worker's, and not ended.
+  bool IsOpen(const std::string& worker_id, const Held& held) const;
   // What runs on a device of this name.
   std::optional<CaseRef> RunningOn(const std::string& device) const;
   int QueuedCases() const { return queued_cases_; }

@@ -71,6 +71,9 @@ struct Case {
   double estimate = 10;
   double estimate_low = 1;
   double estimate_high = 60;
+  // Of a case that ended without an attempt of its own: whose results are its results.
+  std::string results_of;  // jobs/<id>
+  int results_case = 0;    // that job's case
 };
 
 struct JobEntry {
@@ -172,8 +175,8 @@ struct Effects {
 };
 
 struct Options {
-  double lease_seconds = 20;
-  double restore_grace_seconds = 20;  // how long after a restart a leased case waits for its worker
+  double lease_seconds = 30;
+  double restore_grace_seconds = 30;  // how long after a restart a leased case waits for its worker
   // How many lease durations an attempt is kept whose worker has its result and does not send it.
   double finished_leases = 3;
   int max_attempts = 3;

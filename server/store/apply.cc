@@ -68,7 +68,8 @@ absl::Status UpdateCase(Database& db, const scheduler::Case& item) {
       db.Prepare("UPDATE cases SET state = ?, attempts = ?, infra_failures = ?, worker_deaths = ?, "
                  "open_epoch = ?, device = ?, worker = ?, reason = ?, message = ?, started_at = ?, "
                  "ended_at = ?, lease_worker = ?, lease_boot = ?, lease_attempt = ?, "
-                 "lease_epoch = ? WHERE job = (SELECT id FROM jobs WHERE name = ?) "
+                 "lease_epoch = ?, results_of = ?, results_case = ? WHERE job = (SELECT id FROM "
+                 "jobs WHERE name = ?) "
                  "AND case_index = ?"));
   update.Bind(static_cast<int>(item.state))
       .Bind(item.attempts)
@@ -89,6 +90,7 @@ absl::Status UpdateCase(Database& db, const scheduler::Case& item) {
   } else {
     update.BindNull().BindNull().BindNull().BindNull();
   }
+  update.Bind(item.results_of).Bind(item.results_case);
   KB_RETURN_IF_ERROR(update.Bind(item.ref.job).Bind(item.ref.index).Run());
   if (db.Changes() == 0) return UnknownJob(item.ref.job);
   return item.lease ? RaiseEpoch(db, item.lease->epoch + 1) : absl::OkStatus();
@@ -231,6 +233,7 @@ std::string SlimPayload(const NewEvent& event, std::int64_t sequence) {
     status->set_attempt(full.attempt());
     status->set_device(full.device());
     status->set_worker(full.worker());
+    status->set_results_of(full.results_of());
     if (full.has_start_time()) *status->mutable_start_time() = full.start_time();
     if (full.has_end_time()) *status->mutable_end_time() = full.end_time();
   } else if (event.event.has_final()) {

@@ -106,6 +106,14 @@ CREATE INDEX contents_by_size ON contents (size_bytes);
 ALTER TABLE artifacts ADD COLUMN shared INTEGER REFERENCES contents (id);
 )sql";
 
+// A case may end with the results of a case of another job, which stay that job's rows. Those that
+// killed their workers are looked for by time.
+constexpr char kSharedResults[] = R"sql(
+ALTER TABLE cases ADD COLUMN results_of TEXT NOT NULL DEFAULT '';
+ALTER TABLE cases ADD COLUMN results_case INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX cases_poison ON cases (ended_at) WHERE reason = 'POISON';
+)sql";
+
 // Device-seconds of every owner as of a time, from which they decay (scheduler::OwnerUsage).
 constexpr char kOwnerUsage[] = R"sql(
 CREATE TABLE owner_usage (
@@ -127,6 +135,8 @@ UPDATE artifacts SET kind = 1 WHERE name GLOB 'artifacts/*-' || case_index || '-
   OR name GLOB 'artifacts/*-' || case_index || '-attempt*';
 CREATE INDEX artifacts_by_kind ON artifacts (kind, id);
 CREATE INDEX artifacts_by_shared ON artifacts (shared) WHERE shared IS NOT NULL;
+)sql";
+
 // Exit codes of the commands that held a device. Few jobs are holds: a table of their own.
 constexpr char kHoldEnds[] = R"sql(
 CREATE TABLE hold_ends (
@@ -142,8 +152,9 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 }  // namespace
 
 const std::vector<std::string>& Migrations() {
-  static const std::vector<std::string>* const steps = new std::vector<std::string>{
-      kFirstSchema, kSharedContents, kOwnerUsage, kKindsOfArtifacts, kHoldEnds, kDeviceTables};
+  static const std::vector<std::string>* const steps =
+      new std::vector<std::string>{kFirstSchema, kSharedContents, kOwnerUsage,   kKindsOfArtifacts,
+                                   kHoldEnds,    kDeviceTables,   kSharedResults};
   return *steps;
 }
 

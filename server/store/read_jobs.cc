@@ -59,7 +59,7 @@ absl::Status FillCases(Database& db, std::int64_t job_row, bool with_results, Jo
   KB_ASSIGN_OR_RETURN(
       Statement rows,
       db.Prepare("SELECT case_index, state, reason, message, attempts, device, worker, started_at, "
-                 "ended_at FROM cases WHERE job = ? ORDER BY case_index"));
+                 "ended_at, results_of FROM cases WHERE job = ? ORDER BY case_index"));
   rows.Bind(job_row);
   for (;;) {
     KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
@@ -77,6 +77,7 @@ absl::Status FillCases(Database& db, std::int64_t job_row, bool with_results, Jo
     item.set_worker(rows.Text(6));
     if (rows.Double(7) > 0) *item.mutable_start_time() = Time(rows.Double(7));
     if (rows.Double(8) > 0) *item.mutable_end_time() = Time(rows.Double(8));
+    item.set_results_of(rows.Text(9));
     if (with_results && scheduler::IsFinal(state)) {
       KB_RETURN_IF_ERROR(ReadCaseResults(db, job_row, index, item));
     }
@@ -150,6 +151,8 @@ scheduler::Case RestoreCase(const Statement& rows, const std::string& job, int f
   item.message = rows.Text(first + 9);
   item.started_at = rows.Double(first + 10);
   item.ended_at = rows.Double(first + 11);
+  item.results_of = rows.Text(first + 16);
+  item.results_case = static_cast<int>(rows.Int(first + 17));
   if (rows.IsNull(first + 12)) return item;
   item.lease.emplace();
   item.lease->worker_id = rows.Text(first + 12);
@@ -259,6 +262,24 @@ absl::StatusOr<std::vector<JobEvent>> ReadJobEvents(Database& db, const std::str
   return events;
 }
 
+absl::StatusOr<std::vector<Poisoned>> ReadPoisoned(Database& db, double since) {
+  KB_ASSIGN_OR_RETURN(
+      Statement rows,
+      db.Prepare("SELECT jobs.name, jobs.spec, cases.case_index, cases.ended_at FROM cases "
+                 "JOIN jobs ON jobs.id = cases.job "
+                 "WHERE cases.reason = 'POISON' AND cases.ended_at >= ? ORDER BY cases.ended_at"));
+  rows.Bind(since);
+  std::vector<Poisoned> poisoned;
+  for (;;) {
+    KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
+    if (!more) return poisoned;
+    Poisoned& item = poisoned.emplace_back();
+    item.ref = {rows.Text(0), static_cast<int>(rows.Int(2))};
+    if (!ParseBlob(rows.Blob(1), &item.spec)) return Damaged("job " + item.ref.job);
+    item.ended_at = rows.Double(3);
+  }
+}
+
 absl::StatusOr<Restored> ReadForRestore(Database& db) {
   Restored restored;
   KB_ASSIGN_OR_RETURN(restored.usages, ReadUsages(db));
@@ -274,7 +295,8 @@ absl::StatusOr<Restored> ReadForRestore(Database& db) {
                  "j.owner, j.created_at, j.spec, c.case_index, c.state, c.attempts, "
                  "c.infra_failures, c.worker_deaths, c.open_epoch, c.device, c.worker, c.reason, "
                  "c.message, c.started_at, c.ended_at, c.lease_worker, c.lease_boot, "
-                 "c.lease_attempt, c.lease_epoch FROM jobs j LEFT JOIN cases c ON c.job = j.id "
+                 "c.lease_attempt, c.lease_epoch, c.results_of, c.results_case FROM jobs j LEFT "
+                 "JOIN cases c ON c.job = j.id "
                  "WHERE j.state <= 1 ORDER BY j.id, c.case_index"));
   constexpr int kSpec = 14;
   SpecPool pool;

@@ -100,6 +100,29 @@ struct Restored {
   std::int64_t next_order = 1;
 };
 
+// A case that ended POISON.
+struct Poisoned {
+  scheduler::CaseRef ref;
+  kbench::v1::JobSpec spec;
+  double ended_at = 0;
+};
+
+// A case that ended with results, as the search for something to reuse finds it.
+struct Measured {
+  scheduler::CaseRef ref;
+  std::string device;
+  double measured_at = 0;
+  std::vector<kbench::v1::Result> results;
+};
+
+struct MeasuredFilter {
+  std::string kernel, dtype, shape, mode;
+  std::string implementation;  // one that must be among the results
+  std::string device;
+  double since = 0;
+  int most = 8;
+};
+
 // How long a case held its device, and what it ran there.
 struct CaseDuration {
   std::string kernel, dtype, shape, mode, device;
@@ -129,6 +152,10 @@ class Store {
   // For the metrics after a restart: the latest OK result at default flush and precision of every
   // (kernel, implementation, dtype, shape, mode, device), newest first, at most `most`.
   virtual absl::StatusOr<std::vector<kbench::v1::Result>> LatestResults(int most) = 0;
+  // Cases measured since then (by the time of their results), newest first; those that took the
+  // results of others are not among them.
+  virtual absl::StatusOr<std::vector<Measured>> FindMeasured(const MeasuredFilter& filter) = 0;
+  virtual absl::StatusOr<std::vector<Poisoned>> PoisonedSince(double since) = 0;
   // Of the cases that succeeded last, oldest first, as far as their newest `most_results` results
   // reach.
   virtual absl::StatusOr<std::vector<CaseDuration>> RecentDurations(int most_results) = 0;

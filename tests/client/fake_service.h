@@ -43,6 +43,11 @@ class FakeJobs final : public kbench::v1::JobService::Service {
                          kbench::v1::Job* reply) override {
     MutexLock lock(mutex_);
     submitted.push_back(*request);
+    if (!submit_refusals.empty()) {
+      const absl::Status refusal = submit_refusals.front();
+      submit_refusals.pop_front();
+      return ToGrpc(refusal);
+    }
     *reply = job;
     const auto on = job_on.find(request->spec().device());
     if (on != job_on.end()) *reply = on->second;
@@ -157,6 +162,7 @@ class FakeJobs final : public kbench::v1::JobService::Service {
   }
 
   kbench::v1::Job job;
+  std::deque<absl::Status> submit_refusals;  // of the first submits
   kbench::v1::QueueSnapshot queue;
   kbench::v1::Explanation explanation;
   std::deque<QueueStream> queue_streams;

@@ -82,8 +82,10 @@ double ServerProcess::RssMiB() const {
 
 std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder) {
   return std::make_unique<ServerProcess>(
-      std::vector<std::string>{KBENCH_SERVER, "--metrics-listen", "", "--listen",
-                               "unix:" + (folder / "s"), "--data-dir", folder / "data"},
+      std::vector<std::string>{
+          KBENCH_SERVER, "--metrics-listen", "", "--listen", "unix:" + (folder / "s"), "--data-dir",
+          folder / "data", "--submits-per-second", "0", "--most-queued-cases", "1000000",
+          "--most-jobs-per-owner", "1000000", "--most-cases-per-owner", "1000000"},
       folder / "s", folder / "log");
 }
 

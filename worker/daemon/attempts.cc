@@ -6,6 +6,7 @@
 #include "proto/support/clock.h"
 #include "spdlog/spdlog.h"
 #include "worker/daemon/hold_driver.h"
+#include "worker/daemon/sendable.h"
 
 namespace kbench {
 
@@ -242,6 +243,11 @@ void Attempts::RunOne(const v1::Assign& assign, const CancelToken& cancel) {
 void Attempts::Finish(AttemptOutcome outcome, bool fenced) {
   // Durable before it counts as finished: a crash between the two must not lose it. A full disk
   // must not either, while this process lives.
+  if (!fenced && !MakeSendable(&outcome.result)) {
+    spdlog::warn("the result of {} could not be sent as it was{}{}", outcome.result.id().job(),
+                 outcome.result.infra_error().empty() ? ": artifacts were left out" : ": ",
+                 outcome.result.infra_error());
+  }
   const absl::Status spooled = fenced ? absl::OkStatus() : spool_->Put(outcome.result);
   if (!spooled.ok()) {
     spdlog::error("the result of {} is not spooled: {}", outcome.result.id().job(),

@@ -219,7 +219,7 @@ TEST(BadInput, JustAfterAStartADeviceMayYetComeBack) {
 
 TEST(BadInput, AFullQueueShedsWithRetryInfo) {
   CoordinatorOptions options = TestServer::DefaultOptions();
-  options.most_queued_cases = 5;
+  options.limits.most_queued_cases = 5;
   TestServer server(options);
   server.MustSubmit(MatmulJob(5));
   const auto job = server.Submit(MatmulJob(1));

@@ -119,7 +119,11 @@ void World::AddHold(const std::string& name, const std::string& device) {
 void World::AddEntry(JobEntry job) {
   job.submitted_at = now_;
   if (job.order == 0) job.order = next_order_++;
-  durable_[job.name] = job;
+  JobEntry& mirror = durable_[job.name] = job;
+  for (Case& item : mirror.cases) {
+    // As the store makes it: waiting; that it has ended already is a transition.
+    item.state = State::kQueued;
+  }
   Apply(scheduler_->AddJob(now_, std::move(job)));
 }
 
@@ -181,7 +185,8 @@ std::string World::Check() const {
         return item.device + ": two attempts on one device";
       }
       // A hold needs no result to end well.
-      if (!job.hold && (item.state == State::kSucceeded) != (accepted_.count(item.ref) > 0)) {
+      const bool answered = accepted_.count(item.ref) + reused_.count(item.ref) > 0;
+      if (!job.hold && (item.state == State::kSucceeded) != answered) {
         return name + ": succeeded and accepted results differ";
       }
     }

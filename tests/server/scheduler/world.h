@@ -54,9 +54,11 @@ class World {
   // Empty when the scheduler's state equals the mirror and all invariants hold.
   std::string Check() const;
 
-  // A whole entry; its `order` is set here.
+  // A whole entry; its `order` is set here where it has none.
   void AddEntry(JobEntry job);
   const std::map<std::string, OwnerUsage>& usages() const { return usages_; }
+  // The case ends with the results of another: no attempt's result is accepted for it.
+  void Reused(const CaseRef& ref) { reused_.insert(ref); }
 
  private:
   void Reset() { scheduler_ = std::make_unique<Scheduler>(options_); }
@@ -72,6 +74,7 @@ class World {
   std::vector<CancelOn> cancels_;
   std::set<std::int64_t> epochs_;
   std::set<CaseRef> accepted_;
+  std::set<CaseRef> reused_;
   std::string fault_;
 };
 
