@@ -7,7 +7,7 @@
 
 #include "fmt/format.h"
 #include "worker/stats/comparison.h"
-#include "worker/stats/summary.h"
+#include "stats/summary.h"
 
 namespace kbench {
 namespace {
