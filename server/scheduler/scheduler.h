@@ -112,13 +112,10 @@ class Scheduler {
   Place PlaceOf(double now, const std::string& job) const;
   // The queue for people: at most `most` of the waiting jobs, in the order of the policy; those for
   // different devices do not wait for each other.
-  // With `wanted` only those jobs, looked for in the whole line.
-  using Wanted = std::function<bool(const JobEntry& job)>;
-  QueueView View(double now, int most, const Wanted& wanted = nullptr) const;
+  // Places and counts are those of the whole queue, whatever the filter.
+  QueueView View(double now, int most, const ViewFilter& filter = {}) const;
   // How each device suits a job that has not ended.
   std::vector<Fit> Fits(double now, const std::string& job) const;
-  // Whether some case of the job may ever run on the device.
-  bool MayRunOn(const std::string& job, const std::string& device) const;
   // Why a job is where it is; at most `most` of those before it. Of an unknown or ended job: kNone.
   Explained Explain(double now, const std::string& job, int most) const;
 
@@ -157,8 +154,10 @@ class Scheduler {
   Standing StandingIn(const JobState& job, const Part& part) const;
   void TakeTurns(const Lane& own, Stage stage, const Field& field, Standing& standing) const;
   std::vector<Ahead> AheadOf(const Standing& standing, int most) const;
-  std::vector<const JobState*> InOrder(int most) const;  // the waiting jobs
-  Standing StandingOf(const JobState& job) const;        // of its part that comes first
+  // The waiting jobs.
+  std::vector<const JobState*> InOrder(int most, const ViewFilter& filter) const;
+  bool Passes(const Lane& lane, const ViewFilter& filter) const;
+  Standing StandingOf(const JobState& job) const;  // of its part that comes first
   DeviceView ViewOf(double now, const WorkerState& worker) const;
   bool IsPromoted(const JobState& job) const;
   void DeviceFor(double now, int pool, Explained& explained) const;

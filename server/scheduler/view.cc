@@ -72,14 +72,12 @@ DeviceView Scheduler::ViewOf(double now, const WorkerState& worker) const {
   return device;
 }
 
-QueueView Scheduler::View(double now, int most, const Wanted& wanted) const {
+QueueView Scheduler::View(double now, int most, const ViewFilter& filter) const {
   QueueView view;
   for (const auto& [id, worker] : workers_) view.devices.push_back(ViewOf(now, worker));
   view.waiting_jobs = waiting_jobs_;
   view.waiting_cases = queued_cases_;
-  for (const JobState* job : InOrder(wanted ? waiting_jobs_ : most)) {
-    if (static_cast<int>(view.waiting.size()) >= most) break;
-    if (wanted && !wanted(job->entry)) continue;
+  for (const JobState* job : InOrder(most, filter)) {
     WaitingJob& waiting = view.waiting.emplace_back();
     waiting.job = job->entry.name;
     waiting.owner = job->entry.owner;
