@@ -70,6 +70,8 @@ class SuiteVerb final : public Command {
     arguments.Option("--against", &against_, "ADDRESS",
                      "check: a coordinator; it must answer then");
     arguments.Option("--device", &options_.device, "NAME", "run: as submit takes it");
+    arguments.Choice("--class", &class_, {"interactive", "ci", "batch"},
+                     "run: as submit takes it (batch)");
     arguments.Flag("--dry-run", &dry_run_, "run: cases, time and wait; submits nothing");
     arguments.Flag("--quick", &options_.quick, "run: the same as --target 2% of submit");
     arguments.Repeated("--label", &options_.labels, "KEY=VALUE",
@@ -84,6 +86,7 @@ class SuiteVerb final : public Command {
     if (const std::string wrong = WrongUse(); !wrong.empty()) {
       return ReportUsage(context.io, "suite: " + wrong);
     }
+    if (!class_.empty()) options_.priority_class = class_;
     if (action_ == "list") return PrintList(context.io);
     if (action_ == "check") return Check(context);
     return RunOne(context);
@@ -96,6 +99,7 @@ class SuiteVerb final : public Command {
     }
     if (action_ != "run") {
       const std::pair<const char*, bool> of_run[] = {{"--device", !options_.device.empty()},
+                                                     {"--class", !class_.empty()},
                                                      {"--dry-run", dry_run_},
                                                      {"--quick", options_.quick},
                                                      {"--label", !options_.labels.empty()},
@@ -232,6 +236,7 @@ class SuiteVerb final : public Command {
   std::string against_;
   SuiteOptions options_;
   std::string format_ = "table";
+  std::string class_;
   bool dry_run_ = false;
   bool detach_ = false;
 };

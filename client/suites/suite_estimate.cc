@@ -80,6 +80,7 @@ void CaseHistory::Add(const Job& job) {
 }
 
 std::optional<double> CaseHistory::Seconds(const JobSpec& job, const CaseSpec& spec) const {
+  if (job.has_hold()) return ToSeconds(job.hold().duration());
   const auto found = seconds_.find(KeyOf(job, spec));
   return found == seconds_.end() ? std::nullopt : std::optional<double>(found->second);
 }
@@ -105,7 +106,9 @@ Ahead AheadOf(const std::vector<Job>& waiting, const ListDevicesResponse& known,
               const std::set<std::string>& devices, const CaseHistory& history) {
   Ahead ahead;
   for (const Job& job : waiting) {
-    if (Priority(job.spec()) < kDefaultPriority) continue;
+    // Priorities count within a class only, and a suite is of the last one.
+    const bool batch = job.spec().priority_class() == "batch";
+    if (batch && Priority(job.spec()) < kDefaultPriority) continue;
     if (!Meet(DevicesFor(known, job.spec().device()), devices)) continue;
     const int count = job.spec().cases_size();
     const int done = std::min(job.cases_done(), count);

@@ -51,8 +51,8 @@ struct Estimate {
 };
 Estimate EstimateJobs(const std::vector<kbench::v1::JobSpec>& jobs, const CaseHistory& history);
 
-// What stands before a new job on these devices: queued and running jobs that are not of lower
-// priority; of a running one the cases that have not ended. Their specs are enough.
+// What stands before a new job on these devices: queued and running jobs but batch ones of
+// lower priority; of a running one the cases that have not ended. Their specs are enough.
 struct Ahead {
   int jobs = 0;
   int cases = 0;

@@ -13,7 +13,7 @@ using kbench::v1::Device;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 
-constexpr const char* kDeviceStates[] = {"CALIBRATING", "READY",  "BUSY",
+constexpr const char* kDeviceStates[] = {"CALIBRATING", "READY",  "BUSY",  "HELD",
                                          "OFFLINE",     "WEDGED", "FAILED"};
 
 MetricFamily Gauge(const char* name, const char* help) {

@@ -28,8 +28,8 @@ const prometheus::Histogram::BucketBoundaries kJobBuckets = {
 const prometheus::Histogram::BucketBoundaries kGapBuckets = {
     0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10};
 // The label's values, whatever a worker says.
-constexpr const char* kPhases[] = {"wait",  "prepare", "verify", "warm",   "measure",
-                                   "burst", "check",   "finish", "profile"};
+constexpr const char* kPhases[] = {"wait",    "hold",  "prepare", "verify", "warm",
+                                   "measure", "burst", "check",   "finish", "profile"};
 
 prometheus::Counter& Counter(prometheus::Registry& registry, const char* name, const char* help) {
   return BuildCounter().Name(name).Help(help).Register(registry).Add({});

@@ -1,5 +1,6 @@
 #include "server/rpc/convert.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "proto/support/clock.h"
@@ -57,6 +58,12 @@ void FillFromJob(const kbench::v1::Job& job, double created_at, scheduler::JobEn
   for (scheduler::Case& item : entry.cases) {
     if (item.ref.index < job.spec().cases_size()) {
       item.need = NeedOf(job.spec().cases(item.ref.index));
+    }
+    if (entry.hold) {
+      // As long as was asked for, or shorter.
+      item.estimate = ToSeconds(job.spec().hold().duration());
+      item.estimate_low = std::min(1.0, item.estimate);
+      item.estimate_high = item.estimate;
     }
   }
 }

@@ -22,6 +22,7 @@
 #include "kbench/v1/worker_service.pb.h"
 #include "proto/support/clock.h"
 #include "proto/support/mutex.h"
+#include "server/history/durations.h"
 #include "server/metrics/metrics.h"
 #include "server/rpc/device_registry.h"
 #include "server/rpc/executor.h"
@@ -44,6 +45,8 @@ struct CoordinatorOptions {
   int most_queued_cases = 100'000;
   double queue_seconds = 0.5;      // between two messages to who watches the queue, at least
   double queue_ping_seconds = 15;  // after which an unchanged one is sent again
+  double max_hold_seconds = 2 * 3600;
+  double hold_lapse_seconds = 60;  // an attached hold whose client is silent for this long ends
 };
 
 class Coordinator {
@@ -64,6 +67,8 @@ class Coordinator {
   absl::StatusOr<kbench::v1::Job> Get(const std::string& name);
   absl::StatusOr<kbench::v1::ListJobsResponse> List(const kbench::v1::ListJobsRequest& request);
   absl::StatusOr<kbench::v1::Job> Cancel(const std::string& name);
+  absl::StatusOr<kbench::v1::KeepHoldResponse> KeepHold(const std::string& name);
+  absl::StatusOr<kbench::v1::Job> EndHold(const std::string& name, int exit_code);
   // A snapshot, then events, then `final`; the watcher is closed at the end.
   void Watch(const std::string& name, std::shared_ptr<Watcher> watcher);
   void Unwatch(const std::string& name, const Watcher* watcher);
@@ -117,6 +122,8 @@ class Coordinator {
   // False when the device has nothing for the case.
   bool AddAssign(const scheduler::AssignTo& assign, Step& step)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AddHold(const scheduler::AssignTo& assign, const kbench::v1::JobSpec& spec, Step& step)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Commit(Step step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CommitEffects(scheduler::Effects effects) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnCommitted(const std::shared_ptr<Step>& step, std::int64_t generation,
@@ -132,9 +139,21 @@ class Coordinator {
                                                const std::string& digest, bool& found);
   absl::Status StoreJob(const kbench::v1::SubmitJobRequest& request, const std::string& digest,
                         const kbench::v1::Job& job);
-  void JobIsDurable(const kbench::v1::Job& job, const scheduler::JobEntry& entry);
+  void JobIsDurable(const kbench::v1::Job& job, scheduler::JobEntry entry);
   void Decorate(kbench::v1::Job& job);
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
+
+  // coordinator_durations.cc
+  void ResetScheduler() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long the cases of a job will take where they will run, as far as that is known.
+  void FillEstimates(const kbench::v1::JobSpec& spec, scheduler::JobEntry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EstimateOn(const kbench::v1::JobSpec& spec, const kbench::v1::Device* device,
+                  scheduler::Case& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RecordDuration(const scheduler::Effects& effects,
+                      const std::vector<kbench::v1::Result>& results)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status LoadDurations();
 
   // coordinator_queue.cc
   // Where a waiting job stood as its watchers last heard.
@@ -163,6 +182,14 @@ class Coordinator {
   QueueSources Sources() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // False for the word of an attempt that is not the newest of a running case.
   bool NoteProgress(const kbench::v1::AttemptProgress& progress);
+
+  // coordinator_holds.cc
+  void HoldAssigned(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // OK when the job is a hold that has a device.
+  absl::Status CheckHeld(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LapseHolds() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Where a running case runs: host and UUID.
+  void FillPlace(kbench::v1::CaseStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // coordinator_workers.cc
   // Links are closed outside the lock: an end may call back in.
@@ -201,10 +228,14 @@ class Coordinator {
   CondVar timer_wake_;
   scheduler::Scheduler scheduler_ ABSL_GUARDED_BY(mutex_);
   DeviceRegistry devices_ ABSL_GUARDED_BY(mutex_);
+  history::Durations durations_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, ActiveJob> active_ ABSL_GUARDED_BY(mutex_);
   store::SpecPool specs_ ABSL_GUARDED_BY(mutex_);  // of `active_`
   std::map<std::shared_ptr<WorkerLink>, Session> sessions_ ABSL_GUARDED_BY(mutex_);
   std::map<scheduler::CaseRef, RunningProgress> progress_ ABSL_GUARDED_BY(mutex_);  // of what runs
+  // When the client of a hold that runs has been silent for too long. Not durable: a restart grants
+  // the whole time again.
+  std::map<std::string, double> hold_lapses_ ABSL_GUARDED_BY(mutex_);
   std::int64_t next_order_ ABSL_GUARDED_BY(mutex_) = 1;
   std::int64_t generation_ ABSL_GUARDED_BY(mutex_) = 1;  // steps of an older one are void
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;          // a commit failed: waiting for the store

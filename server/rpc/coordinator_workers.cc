@@ -55,7 +55,7 @@ absl::Status CheckHello(const WorkerHello& hello) {
 
 // Not while it is CALIBRATING, WEDGED or FAILED.
 bool TakesCases(const std::string& state) {
-  return state.empty() || state == "READY" || state == "BUSY";
+  return state.empty() || state == "READY" || state == "BUSY" || state == "HELD";
 }
 
 std::vector<scheduler::Held> ToHeldList(
@@ -92,6 +92,9 @@ scheduler::AttemptEnd EndOf(const AttemptResult& result) {
     return {scheduler::AttemptEnd::Kind::kInfra, result.infra_error()};
   }
   if (result.cancelled()) return {scheduler::AttemptEnd::Kind::kCancelled, ""};
+  if (result.has_hold()) {
+    return {scheduler::AttemptEnd::Kind::kResult, result.hold().message(), "HOLD_ENDED"};
+  }
   if (result.results().empty()) {
     return {scheduler::AttemptEnd::Kind::kInfra, "the worker sent no result"};
   }
@@ -297,6 +300,10 @@ void Coordinator::OnResult(const std::shared_ptr<WorkerLink>& link, const Sessio
       results.results.push_back(std::move(*result.mutable_results(i)));
     }
     step.batch.results = results.results;
+    RecordDuration(answer.effects, results.results);
+    if (result.hold().has_exit_code()) {
+      step.batch.hold_ends.push_back({result.id().job(), result.hold().exit_code()});
+    }
     step.on_durable.push_back([this, stored = results.results] {
       for (const Result& item : stored) metrics_.RecordResult(item);
     });

@@ -2,7 +2,9 @@
 // device's stable name. Every error names the field, what was wrong and what would be right. Pure.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,10 +23,17 @@ struct ValidateContext {
   const DeviceRegistry* devices = nullptr;
   // Soon after a start, workers that were there before may not have come back yet.
   bool just_started = false;
+  double max_hold_seconds = 2 * 3600;
 };
 
 absl::StatusOr<kbench::v1::JobSpec> ValidateSubmit(const kbench::v1::SubmitJobRequest& request,
                                                    const ValidateContext& context);
+
+// Where a case will run, as the scheduler will choose: devices that can run it before those that
+// cannot, then, without a selector, GPUs, then those that are there.
+std::vector<const kbench::v1::Device*> CandidateDevices(const std::string& selector,
+                                                        const kbench::v1::CaseSpec& spec,
+                                                        const DeviceRegistry& registry);
 
 // An INVALID_ARGUMENT with one field violation.
 absl::Status FieldError(const std::string& field, const std::string& reason,

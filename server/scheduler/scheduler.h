@@ -15,6 +15,8 @@
 //   3. Among the jobs of one owner and class the higher priority, then the earlier turn: the time
 //      of submission plus turn_factor times the job's estimate, that at most the bound. So the
 //      shorter goes first, and a long one is overtaken only by what came within the bound after it.
+//      A job that has had the device for as long as the bound gets another turn, as if it came
+//      then: nobody's long sweep holds up what comes after it for longer than that.
 //   4. Who has waited for bound_seconds is promoted: goes before all who have not, the longest
 //      waiting first. Promoted is an owner's class (on the devices it waits for), not a single job:
 //      a hundred old jobs of one owner must not take the device from everybody else. A case that
@@ -85,6 +87,12 @@ class Scheduler {
   Effects FailCase(double now, const CaseRef& ref, std::int64_t epoch, const std::string& reason,
                    const std::string& message);
 
+  // Ends a running hold well, and tells its worker. Nothing for any other job.
+  Effects EndHold(double now, const std::string& job, const std::string& reason,
+                  const std::string& message);
+  // Whether the job is a hold that has a device.
+  bool HoldIsRunning(const std::string& job) const;
+
   // Expires leases and queue deadlines. Call at NextDeadline() at the latest.
   Effects Tick(double now);
   std::optional<double> NextDeadline() const;
@@ -151,13 +159,14 @@ class Scheduler {
   Field Competing(int pool) const;
   double ShareOf(int pool, int of) const;
   bool InteractiveTurn(int pool) const;
-  Standing StandingIn(const JobState& job, const Part& part) const;
+  Standing StandingIn(const JobState& job, const Part& part, Fields& fields) const;
   void TakeTurns(const Lane& own, Stage stage, const Field& field, Standing& standing) const;
-  std::vector<Ahead> AheadOf(const Standing& standing, int most) const;
+  static std::vector<Ahead> AheadOf(const Standing& standing, int most);
   // The waiting jobs.
   std::vector<const JobState*> InOrder(int most, const ViewFilter& filter) const;
   bool Passes(const Lane& lane, const ViewFilter& filter) const;
-  Standing StandingOf(const JobState& job) const;  // of its part that comes first
+  Place PlaceIn(double now, const JobState& job, Fields& fields) const;
+  Standing StandingOf(const JobState& job, Fields& fields) const;  // of its part that comes first
   DeviceView ViewOf(double now, const WorkerState& worker) const;
   bool IsPromoted(const JobState& job) const;
   void DeviceFor(double now, int pool, Explained& explained) const;
@@ -175,6 +184,7 @@ class Scheduler {
   Case* OpenCase(const std::string& worker_id, const Held& held);
 
   JobState& Adopt(double now, JobEntry entry);
+  void SetTurn(JobState& job, double from);
   void StartCase(double now, JobState& job, int index, WorkerState& worker, Effects& effects);
   void Dispatch(double now, Effects& effects);
   void LoseLease(double now, Case& item, Loss loss, Effects& effects);

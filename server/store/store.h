@@ -38,6 +38,12 @@ struct NewEvent {
   kbench::v1::JobEvent event;
 };
 
+// How the command of a hold ended.
+struct HoldEnd {
+  std::string job;
+  int exit_code = 0;
+};
+
 // Everything one step of the coordinator changes, in one transaction. Applied in this order.
 struct Batch {
   std::vector<NewJob> new_jobs;
@@ -46,6 +52,7 @@ struct Batch {
   std::vector<scheduler::OwnerUsage> usages;
   std::vector<kbench::v1::Result> results;      // with name, job and create_time
   std::vector<kbench::v1::Artifact> artifacts;  // with full names: artifacts/<job id>-<case>-<file>
+  std::vector<HoldEnd> hold_ends;
   std::vector<NewEvent> events;
   std::int64_t next_epoch = 0;  // raises the counter to at least this
 };

@@ -2,6 +2,7 @@
 // and the test meet.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "kbench/v1/device_service.grpc.pb.h"
 #include "kbench/v1/job_service.grpc.pb.h"
 #include "kbench/v1/result_service.grpc.pb.h"
+#include "proto/support/clock.h"
 #include "proto/support/mutex.h"
 #include "proto/support/rpc_status.h"
 
@@ -44,6 +46,7 @@ class FakeJobs final : public kbench::v1::JobService::Service {
   }
   grpc::Status GetJob(grpc::ServerContext*, const kbench::v1::GetJobRequest*,
                       kbench::v1::Job* reply) override {
+    MutexLock lock(mutex_);
     *reply = job;
     return ToGrpc(get_status);
   }
@@ -58,8 +61,33 @@ class FakeJobs final : public kbench::v1::JobService::Service {
   }
   grpc::Status CancelJob(grpc::ServerContext*, const kbench::v1::CancelJobRequest*,
                          kbench::v1::Job* reply) override {
+    MutexLock lock(mutex_);
+    ++cancelled;
     *reply = job;
     return ToGrpc(get_status);
+  }
+  grpc::Status KeepHold(grpc::ServerContext*, const kbench::v1::KeepHoldRequest*,
+                        kbench::v1::KeepHoldResponse* reply) override {
+    if (!held) return ToGrpc(absl::FailedPreconditionError("it does not hold a device"));
+    ++kept;
+    *reply->mutable_left() = ToDuration(left_seconds);
+    *reply->mutable_lapse_after() = ToDuration(lapse_seconds);
+    return grpc::Status::OK;
+  }
+  grpc::Status EndHold(grpc::ServerContext*, const kbench::v1::EndHoldRequest* request,
+                       kbench::v1::Job* reply) override {
+    MutexLock lock(mutex_);
+    ended_holds.push_back(*request);
+    *reply = job;
+    return grpc::Status::OK;
+  }
+  void SetJob(const kbench::v1::Job& now) {
+    MutexLock lock(mutex_);
+    job = now;
+  }
+  bool Watched() {
+    MutexLock lock(mutex_);
+    return !watched.empty();
   }
   grpc::Status WatchJob(grpc::ServerContext* context, const kbench::v1::WatchJobRequest* request,
                         grpc::ServerWriter<kbench::v1::JobEvent>* writer) override {
@@ -134,6 +162,12 @@ class FakeJobs final : public kbench::v1::JobService::Service {
   std::vector<kbench::v1::SubmitJobRequest> submitted;
   std::vector<kbench::v1::WatchJobRequest> watched;
   std::vector<kbench::v1::ListJobsRequest> listed;
+  std::vector<kbench::v1::EndHoldRequest> ended_holds;
+  std::atomic<int> cancelled = 0;
+  std::atomic<int> kept = 0;
+  std::atomic<bool> held = true;
+  double left_seconds = 60;
+  double lapse_seconds = 60;
 
  private:
   Mutex mutex_;

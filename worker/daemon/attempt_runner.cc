@@ -6,6 +6,7 @@
 #include "spdlog/spdlog.h"
 #include "worker/daemon/calibration.h"
 #include "worker/daemon/canary.h"
+#include "worker/daemon/hold_driver.h"
 #include "worker/daemon/runner_hello.h"
 #include "worker/stats/comparison.h"
 
@@ -104,6 +105,7 @@ void CaseExecutor::Publish() {
 
 AttemptOutcome CaseExecutor::Run(const v1::Assign& assign, const CancelToken& cancel,
                                  const CaseDriver::ProgressFn& progress) {
+  if (assign.has_hold()) return HoldDevice(assign, cancel, progress);
   DriverContext context = options_.context;
   const double begin = context.clock->SteadySeconds();
   const bool followed = more_of_job_ && assign.id().job() == job_;
@@ -122,6 +124,17 @@ AttemptOutcome CaseExecutor::Run(const v1::Assign& assign, const CancelToken& ca
   if (followed) outcome.result.set_gap_seconds(begin - last_end_);
   last_end_ = options_.context.clock->SteadySeconds();
   return outcome;
+}
+
+AttemptOutcome CaseExecutor::HoldDevice(const v1::Assign& assign, const CancelToken& cancel,
+                                        const CaseDriver::ProgressFn& progress) {
+  // Spares hold no context of the device, kept runners do; and none may start while it is lent out.
+  options_.context.pool->BeginCase();
+  options_.context.pool->DropKept();
+  code_.Forget();
+  job_.clear();
+  more_of_job_ = false;
+  return HoldDriver(options_.context, options_.program, assign, &cancel, progress).Run();
 }
 
 void CaseExecutor::Settle() {

@@ -42,8 +42,9 @@ struct ExecutorOptions {
   DeviceCondition* condition = nullptr;
   std::string store_path;  // of the calibration
   bool canaries = true;
-  double idle_seconds = 10;       // before the first canary, and between the first five
-  double calibrate_seconds = 60;  // watchdog
+  double idle_seconds = 10;                // before the first canary, and between the first five
+  double calibrate_seconds = 60;           // watchdog
+  std::string program = "/proc/self/exe";  // this kbench-worker, to start the commands of holds
 };
 
 // Runs attempts on this machine's device through the pool; calibrates the device first, and sends
@@ -61,6 +62,8 @@ class CaseExecutor final : public AttemptRunner {
 
  private:
   void CalibrateDevice(const CancelToken& cancel);
+  AttemptOutcome HoldDevice(const v1::Assign& assign, const CancelToken& cancel,
+                            const CaseDriver::ProgressFn& progress);
   void FlyCanaries(const CancelToken& cancel);
   void Publish();
 

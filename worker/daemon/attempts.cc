@@ -5,6 +5,7 @@
 
 #include "proto/support/clock.h"
 #include "spdlog/spdlog.h"
+#include "worker/daemon/hold_driver.h"
 
 namespace kbench {
 
@@ -138,6 +139,11 @@ bool Attempts::busy() const {
   return running_.has_value();
 }
 
+bool Attempts::holding() const {
+  MutexLock lock(mutex_);
+  return holding_;
+}
+
 bool Attempts::idle() const {
   MutexLock lock(mutex_);
   return !running_ && finished_.empty() && results_.empty();
@@ -215,12 +221,15 @@ void Attempts::RunOne(const v1::Assign& assign, const CancelToken& cancel) {
           MutexLock lock(mutex_);
           // Only the latest counts: a slow stream drops the ones between.
           progress_.emplace();
+          if (progress.phase() == kHoldPhase) holding_ = true;
           *progress_->mutable_id() = assign.id();
           *progress_->mutable_progress() = progress;
         }
         Wake();
       });
-  const bool fenced = cancel.why() == CancelToken::Why::kFenced;
+  // Nobody waits for the result of either.
+  const bool fenced =
+      cancel.why() == CancelToken::Why::kFenced || cancel.why() == CancelToken::Why::kFinished;
   Finish(std::move(outcome), fenced);
   runner_->Settle();
 }
@@ -236,6 +245,7 @@ void Attempts::Finish(AttemptOutcome outcome, bool fenced) {
   {
     MutexLock lock(mutex_);
     running_.reset();
+    holding_ = false;
     cancel_.reset();
     progress_.reset();
     device_ = outcome.device;

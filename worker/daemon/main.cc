@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "proto/support/channel.h"
 #include "proto/support/clock.h"
-#include "proto/support/credentials.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
 #include "proto/support/logging.h"
 #include "proto/support/paths.h"
 #include "proto/support/signals.h"
 #include "spdlog/spdlog.h"
+#include "worker/daemon/coordinator_address.h"
+#include "worker/daemon/held_command.h"
 #include "worker/daemon/join.h"
 #include "worker/daemon/python_runners.h"
 #include "worker/daemon/session.h"
@@ -76,13 +76,11 @@ void DrainSession(Session& session, double grace_seconds) {
   }
 }
 
-absl::Status ServeUntilSignal(const StoredCredentials& coordinator, double grace_seconds,
+absl::Status ServeUntilSignal(const CoordinatorAddress& coordinator, double grace_seconds,
                               const v1::WorkerHello& hello, Attempts* attempts,
                               DeviceMonitor* monitor, const DeviceCondition* condition) {
   Session::Options options;
-  options.connect = [coordinator] {
-    return MakeChannel(coordinator.address, coordinator.credentials);
-  };
+  options.connect = coordinator.Connector();
   options.address = coordinator.address;
   options.hello = hello;
   Session session(std::move(options), attempts, monitor, condition);
@@ -100,7 +98,7 @@ absl::Status ServeUntilSignal(const StoredCredentials& coordinator, double grace
 }
 
 absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironment>& environments,
-                  const StoredCredentials& coordinator, OpenedDevice& device) {
+                  const CoordinatorAddress& coordinator, OpenedDevice& device) {
   const std::string name = options.name.empty() ? device.facts.default_name : options.name;
   const std::string data = options.data_dir.empty() ? DataDir() : options.data_dir;
   const std::string mine = data + "/spool/" + FileName(device.facts.key);
@@ -154,19 +152,6 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
                           device.monitor.get(), &condition);
 }
 
-// Where the coordinator is, and what this worker shows it.
-absl::StatusOr<StoredCredentials> ChooseCoordinator(const WorkerOptions& options) {
-  StoredCredentials chosen;
-  std::string server = options.server;
-  if (server.empty()) {
-    KB_ASSIGN_OR_RETURN(chosen, DefaultCredentials(WorkerCredentialsPath()));
-    server = chosen.address.empty() ? DefaultSocketPath() : chosen.address;
-  }
-  KB_ASSIGN_OR_RETURN(chosen.address, NormalizeAddress(server));
-  KB_ASSIGN_OR_RETURN(chosen.credentials, CredentialsFor(chosen.address, WorkerCredentialsPath()));
-  return chosen;
-}
-
 int Main(int argc, char** argv) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // what its own lines say, ours say better
   if (argc > 1 && std::string(argv[1]) == "join") {
@@ -201,4 +186,10 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace kbench
 
-int main(int argc, char** argv) { return kbench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments[0] == kbench::kHeldCommandFlag) {
+    return kbench::RunHeldCommand(arguments);
+  }
+  return kbench::Main(argc, argv);
+}

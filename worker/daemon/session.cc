@@ -108,6 +108,7 @@ grpc::Status Session::Connect(bool* welcomed) {
     welcomed_ = false;
     was_busy_ = false;
     told_draining_ = false;
+    was_holding_ = false;
   }
   const auto stream = stub->Connect(&context);
   std::thread reader;
@@ -165,12 +166,15 @@ void Session::WriteLoop(Stream* stream) {
       if (!stream->Write(*message)) return;
     }
     const bool busy = attempts_->busy();
+    const bool holding = attempts_->holding();
     bool changed = false;
     double interval = 5;
     {
       MutexLock lock(mutex_);
-      changed = busy != was_busy_ || stopping_ || (draining_ && !told_draining_);
+      changed = busy != was_busy_ || holding != was_holding_ || stopping_ ||
+                (draining_ && !told_draining_);
       was_busy_ = busy;
+      was_holding_ = holding;
       interval = heartbeat_seconds_;
     }
     const DeviceCondition::Snapshot condition = condition_->Get();
@@ -187,6 +191,7 @@ void Session::WriteLoop(Stream* stream) {
 std::string Session::DeviceState(const DeviceCondition::Snapshot& condition) const {
   if (!attempts_->device().ok()) return "WEDGED";
   if (condition.state != "READY") return condition.state;
+  if (attempts_->holding()) return "HELD";
   return attempts_->busy() ? "BUSY" : "READY";
 }
 
@@ -256,7 +261,9 @@ void Session::Handle(const v1::CoordinatorMessage& message) {
     case v1::CoordinatorMessage::kAck:
       return attempts_->Acknowledge(message.ack().id());
     case v1::CoordinatorMessage::kCancel:
-      return attempts_->Cancel(message.cancel().id(), CancelToken::Why::kRequested);
+      return attempts_->Cancel(message.cancel().id(), message.cancel().finished()
+                                                          ? CancelToken::Why::kFinished
+                                                          : CancelToken::Why::kRequested);
     case v1::CoordinatorMessage::MESSAGE_NOT_SET:
       return;
   }

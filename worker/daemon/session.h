@@ -73,6 +73,7 @@ class Session {
   CondVar wake_;
   bool signalled_ ABSL_GUARDED_BY(mutex_) = false;  // something new to send
   bool was_busy_ ABSL_GUARDED_BY(mutex_) = false;
+  bool was_holding_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;  // the current stream has ended
   bool welcomed_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;

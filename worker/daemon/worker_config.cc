@@ -107,6 +107,8 @@ absl::StatusOr<std::vector<PythonEnvironment>> ParseWorkerConfig(std::istream& t
     const bool mark = item.name == kSectionBegin || item.name == kSectionEnd;
     if (mark && item.parents.size() < 2) continue;  // "env" of [env.default]
     if (!mark && item.parents.empty()) {
+      // The other keys there are flags (worker_options.h).
+      if (item.name != "python" && item.name != "frameworks") continue;
       return Wrong(file, "",
                    fmt::format("'{}' stands in no section; write it below [env.NAME], as in "
                                "[env.default]",

@@ -1,4 +1,5 @@
-// The command line of kbench-worker, and what follows from it. Pure apart from the defaults' paths.
+// The command line of kbench-worker and the flags in its configuration file, and what follows from
+// them. Pure apart from the defaults' paths and reading the file.
 #pragma once
 
 #include <map>
@@ -29,7 +30,8 @@ struct WorkerOptions {
   bool canaries = true;
   bool retune = false;
   bool python = true;
-  std::string config;  // empty: the default path, where there is a file
+  std::string config;       // empty: the default path, where there is a file
+  std::string credentials;  // empty: the default path of what `join` keeps
   std::string log_level = "info";
 };
 

@@ -52,6 +52,9 @@ class FlakyStore final : public store::Store {
   absl::StatusOr<std::vector<v1::Result>> LatestResults(int most) override {
     return inner_->LatestResults(most);
   }
+  absl::StatusOr<std::vector<store::CaseDuration>> RecentDurations(int most) override {
+    return inner_->RecentDurations(most);
+  }
   absl::StatusOr<std::vector<v1::Artifact>> ListArtifacts(const std::string& job) override {
     return inner_->ListArtifacts(job);
   }

@@ -323,4 +323,48 @@ TEST_P(StoreConformance, ManyThreadsCommitAndRead) {
   EXPECT_EQ(store_->ListJobs(filter)->jobs.size(), std::size_t{kThreads * kJobs});
 }
 
+TEST_P(StoreConformance, TheNewestUsageOfAnOwnerComesBackAndZeroForgetsIt) {
+  Batch batch;
+  batch.usages = {{"ana", 10.5, 1'700'000'000.25}, {"bob", 3, 5}, {"ana", 20.5, 1'700'000'001.5}};
+  ASSERT_TRUE(CommitNow(*store_, std::move(batch)).first.ok());
+  Reopen();
+  auto restored = store_->Restore();
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  ASSERT_EQ(restored->usages.size(), 2u);
+  EXPECT_EQ(restored->usages[0].owner, "ana");
+  EXPECT_EQ(restored->usages[0].seconds, 20.5);
+  EXPECT_EQ(restored->usages[0].as_of, 1'700'000'001.5);
+  Batch forget;
+  forget.usages = {{"bob", 0, 6}};
+  ASSERT_TRUE(CommitNow(*store_, std::move(forget)).first.ok());
+  restored = store_->Restore();
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_EQ(restored->usages.size(), 1u);
+}
+
+TEST_P(StoreConformance, RecentDurationsAreOfWholeCasesThatSucceeded) {
+  Batch batch = JobBatch(MakeJob("jobs/a", 3, 1));
+  batch.cases.push_back(Ended("jobs/a", 0, State::kSucceeded));
+  batch.cases.push_back(Ended("jobs/a", 1, State::kFailed));
+  batch.cases.push_back(Ended("jobs/a", 2, State::kSucceeded));
+  batch.results.push_back(MakeResult("jobs/a", 0, 0, "cublas", 1e-3));
+  batch.results.push_back(MakeResult("jobs/a", 0, 1, "cuda/naive", 1e-3));
+  batch.results.push_back(MakeResult("jobs/a", 1, 0, "cublas", 1e-3));
+  batch.results.push_back(MakeResult("jobs/a", 2, 0, "triton", 1e-3));
+  ASSERT_TRUE(CommitNow(*store_, std::move(batch)).first.ok());
+  const auto durations = store_->RecentDurations(100);
+  ASSERT_TRUE(durations.ok()) << durations.status();
+  ASSERT_EQ(durations->size(), 2u);
+  const CaseDuration& first = (*durations)[0];
+  EXPECT_EQ(first.kernel, "matmul");
+  EXPECT_EQ(first.dtype, "fp16");
+  EXPECT_EQ(first.shape, "m=1");
+  EXPECT_EQ(first.mode, "cold");
+  EXPECT_EQ(first.device, "gpu0");
+  EXPECT_EQ(first.seconds, 1.25);
+  EXPECT_THAT(first.implementations, ::testing::UnorderedElementsAre("cublas", "cuda/naive"));
+  EXPECT_THAT((*durations)[1].implementations, ::testing::ElementsAre("triton")) << "oldest first";
+  EXPECT_EQ(store_->RecentDurations(3)->size(), 1u) << "a case that is cut would look slow";
+}
+
 }  // namespace kbench::store

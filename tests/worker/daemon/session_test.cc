@@ -25,7 +25,7 @@ class ScriptedRunner final : public AttemptRunner {
   AttemptOutcome Run(const v1::Assign& assign, const CancelToken& cancel,
                      const CaseDriver::ProgressFn& progress) override {
     v1::Progress first;
-    first.set_phase("measure");
+    first.set_phase(assign.has_hold() ? "hold" : "measure");
     progress(first);
     MutexLock lock(mutex_);
     ++started_;
@@ -438,6 +438,58 @@ TEST_F(UncalibratedSessionTest, ADeviceThatFailedSaysWhy) {
   condition_.Set(calibration);
   EXPECT_EQ(WaitForState("FAILED").device_message(),
             "calibration failed at flush: a cold read was as fast as a hot one");
+}
+
+// The states of the device in the heartbeats so far, each once.
+std::vector<std::string> States(const Messages& messages) {
+  std::vector<std::string> states;
+  for (const auto& message : messages) {
+    if (!message.has_heartbeat()) continue;
+    const std::string& state = message.heartbeat().device_state();
+    if (states.empty() || states.back() != state) states.push_back(state);
+  }
+  return states;
+}
+
+TEST_F(SessionTest, AHoldIsToldAndEndsWithoutAResult) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  v1::CoordinatorMessage assign = AssignMessage(1);
+  *assign.mutable_assign()->mutable_hold()->mutable_duration() = ToDuration(60);
+  ASSERT_TRUE(coordinator_->Send(assign));
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    const auto states = States(messages);
+    return !states.empty() && states.back() == "HELD";
+  }));
+  v1::CoordinatorMessage cancel;
+  *cancel.mutable_cancel()->mutable_id() = Id(1);
+  cancel.mutable_cancel()->set_finished(true);
+  ASSERT_TRUE(coordinator_->Send(cancel));
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return States(messages).back() == "READY" && messages.back().has_heartbeat() &&
+           messages.back().heartbeat().held().empty();
+  }));
+  EXPECT_EQ(Count(coordinator_->received(), &v1::WorkerMessage::has_result), 0)
+      << "the coordinator has ended it already";
+}
+
+TEST_F(SessionTest, AHoldSurvivesABrokenStream) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  v1::CoordinatorMessage assign = AssignMessage(1);
+  *assign.mutable_assign()->mutable_hold()->mutable_duration() = ToDuration(60);
+  ASSERT_TRUE(coordinator_->Send(assign));
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return !States(messages).empty() && States(messages).back() == "HELD";
+  }));
+  coordinator_->Stop();
+  coordinator_->Forget();
+  coordinator_->Start();
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return !messages.empty() && messages[0].has_hello() && messages[0].hello().held_size() == 1 &&
+           messages[0].hello().device().state() == "HELD";
+  }));
+  EXPECT_EQ(runner_->started(), 1);
 }
 
 }  // namespace
