@@ -31,6 +31,9 @@ std::string WaitText(const Job& job, double now) {
       {"NO_DEVICE", "no worker has such a device"},
       {"DEVICE_OFFLINE", "its device is offline"},
       {"DEVICE_LACKS_KERNEL", "no device it may run on has an implementation for it"},
+      {"DRAINING", "its device is being drained"},
+      {"QUARANTINED", "its device is in quarantine"},
+      {"DRIVER_MISMATCH", "the driver of its device was upgraded, the machine not restarted"},
       {"DEVICE_NOT_READY", "its device is being calibrated or is not fit to measure"}};
   const auto known = words.find(job.reason());
   return known == words.end() ? text : text + ": " + known->second;

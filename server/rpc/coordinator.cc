@@ -50,6 +50,7 @@ absl::Status Coordinator::Start() {
 
 absl::Status Coordinator::Load() {
   KB_ASSIGN_OR_RETURN(store::Restored restored, store_.Restore());
+  KB_ASSIGN_OR_RETURN(const store::StoredDevices stored_devices, store_.ReadDevices());
   std::map<std::string, ActiveJob> active;
   for (std::size_t i = 0; i < restored.jobs.size(); ++i) {
     scheduler::JobEntry& entry = restored.jobs[i];
@@ -69,6 +70,7 @@ absl::Status Coordinator::Load() {
   next_order_ = restored.next_order;
   ResetScheduler();
   broken_ = false;
+  RestoreDevices(stored_devices);
   for (scheduler::JobEntry& entry : restored.jobs) FillEstimates(*active_[entry.name].spec, entry);
   CommitEffects(
       scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch, restored.usages));

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kbench/v1/job_service.pb.h"
-#include "server/rpc/device_registry.h"
+#include "server/rpc/validate_device.h"
 
 namespace kbench::server {
 
@@ -20,9 +20,7 @@ inline constexpr int kMostEnvironments = 16;
 inline constexpr std::size_t kMostSpecBytes = 1 << 20;
 
 struct ValidateContext {
-  const DeviceRegistry* devices = nullptr;
-  // Soon after a start, workers that were there before may not have come back yet.
-  bool just_started = false;
+  DeviceContext device;
   double max_hold_seconds = 2 * 3600;
 };
 

@@ -106,7 +106,8 @@ struct WorkerEntry {
   std::string model;         // "NVIDIA H200"
   std::string architecture;  // "sm_90"
   std::map<std::string, std::string> labels;
-  // Why it takes nothing though its worker is well: DRAINING, QUARANTINED; empty: it takes.
+  // Why it takes nothing though its worker is well: DRAINING, QUARANTINED, DRIVER_MISMATCH; empty:
+  // it takes.
   std::string blocked;
 };
 

@@ -5,6 +5,7 @@
 
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
+#include "server/store/devices.h"
 #include "server/store/retention.h"
 
 namespace kbench::store {
@@ -271,7 +272,7 @@ absl::Status Apply(Database& db, const Batch& batch, std::vector<std::int64_t>& 
     KB_ASSIGN_OR_RETURN(const std::int64_t sequence, InsertEvent(db, event));
     sequences.push_back(sequence);
   }
-  return absl::OkStatus();
+  return ApplyDevices(db, batch.devices);
 }
 
 }  // namespace kbench::store

@@ -1,6 +1,7 @@
 #include "server/store/migrations.h"
 
 #include "proto/support/error.h"
+#include "server/store/devices.h"
 
 namespace kbench::store {
 namespace {
@@ -126,6 +127,8 @@ UPDATE artifacts SET kind = 1 WHERE name GLOB 'artifacts/*-' || case_index || '-
   OR name GLOB 'artifacts/*-' || case_index || '-attempt*';
 CREATE INDEX artifacts_by_kind ON artifacts (kind, id);
 CREATE INDEX artifacts_by_shared ON artifacts (shared) WHERE shared IS NOT NULL;
+)sql";
+
 // Exit codes of the commands that held a device. Few jobs are holds: a table of their own.
 constexpr char kHoldEnds[] = R"sql(
 CREATE TABLE hold_ends (
@@ -142,7 +145,7 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 
 const std::vector<std::string>& Migrations() {
   static const std::vector<std::string>* const steps = new std::vector<std::string>{
-      kFirstSchema, kSharedContents, kOwnerUsage, kKindsOfArtifacts, kHoldEnds};
+      kFirstSchema, kSharedContents, kOwnerUsage, kKindsOfArtifacts, kHoldEnds, kDeviceTables};
   return *steps;
 }
 

@@ -20,6 +20,7 @@
 #include "kbench/v1/job.pb.h"
 #include "kbench/v1/result.pb.h"
 #include "server/scheduler/types.h"
+#include "server/store/device_records.h"
 #include "server/store/upkeep.h"
 
 namespace kbench::store {
@@ -54,6 +55,7 @@ struct Batch {
   std::vector<kbench::v1::Artifact> artifacts;  // with full names: artifacts/<job id>-<case>-<file>
   std::vector<HoldEnd> hold_ends;
   std::vector<NewEvent> events;
+  DeviceChanges devices;
   std::int64_t next_epoch = 0;  // raises the counter to at least this
 };
 
@@ -135,6 +137,7 @@ class Store {
       const std::string& job) = 0;
   virtual absl::StatusOr<kbench::v1::Artifact> GetArtifact(const std::string& name) = 0;
   virtual absl::StatusOr<Restored> Restore() = 0;
+  virtual absl::StatusOr<StoredDevices> ReadDevices() = 0;
   // Lives as long as the store.
   virtual Upkeep& upkeep() = 0;
 };

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "client/app.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "kbench/v1/admin_service.grpc.pb.h"
 #include "kbench/v1/device_service.grpc.pb.h"
 #include "kbench/v1/job_service.grpc.pb.h"
 #include "kbench/v1/result_service.grpc.pb.h"
@@ -42,7 +44,10 @@ class FakeJobs final : public kbench::v1::JobService::Service {
     MutexLock lock(mutex_);
     submitted.push_back(*request);
     *reply = job;
-    return ToGrpc(submit_status);
+    const auto on = job_on.find(request->spec().device());
+    if (on != job_on.end()) *reply = on->second;
+    const auto refused = refused_on.find(request->spec().device());
+    return ToGrpc(refused != refused_on.end() ? refused->second : submit_status);
   }
   grpc::Status GetJob(grpc::ServerContext*, const kbench::v1::GetJobRequest*,
                       kbench::v1::Job* reply) override {
@@ -95,6 +100,8 @@ class FakeJobs final : public kbench::v1::JobService::Service {
     {
       MutexLock lock(mutex_);
       watched.push_back(*request);
+      const auto own = stream_of.find(request->name());
+      if (own != stream_of.end()) streams.push_front(own->second);
       if (streams.empty()) return ToGrpc(absl::NotFoundError("no more streams"));
       stream = streams.front();
       streams.pop_front();
@@ -158,6 +165,9 @@ class FakeJobs final : public kbench::v1::JobService::Service {
   absl::Status submit_status;
   absl::Status get_status;
   std::deque<Stream> streams;
+  std::map<std::string, kbench::v1::Job> job_on;   // answers SubmitJob, by the device asked for
+  std::map<std::string, absl::Status> refused_on;  // the same
+  std::map<std::string, Stream> stream_of;         // answers WatchJob, by the job
   bool plain_end = false;  // ends of streams carry no details, like those of a killed process
   std::vector<kbench::v1::SubmitJobRequest> submitted;
   std::vector<kbench::v1::WatchJobRequest> watched;
@@ -237,8 +247,9 @@ class FakeResults final : public kbench::v1::ResultService::Service {
 
 class FakeDevices final : public kbench::v1::DeviceService::Service {
  public:
-  grpc::Status ListDevices(grpc::ServerContext*, const kbench::v1::ListDevicesRequest*,
+  grpc::Status ListDevices(grpc::ServerContext*, const kbench::v1::ListDevicesRequest* request,
                            kbench::v1::ListDevicesResponse* reply) override {
+    owner = request->owner();
     *reply = devices;
     if (!earlier.empty()) {
       *reply = earlier.front();
@@ -253,7 +264,43 @@ class FakeDevices final : public kbench::v1::DeviceService::Service {
   }
   std::deque<kbench::v1::ListDevicesResponse> earlier;  // answered first, in turn
   kbench::v1::ListDevicesResponse devices;
+  std::string owner;  // who asked last
   kbench::v1::ListKernelsResponse kernels;
+};
+
+class FakeAdmin final : public kbench::v1::AdminService::Service {
+ public:
+  grpc::Status DrainDevice(grpc::ServerContext*, const kbench::v1::DrainDeviceRequest* request,
+                           kbench::v1::Device* reply) override {
+    drained.push_back(*request);
+    *reply = device;
+    return ToGrpc(status);
+  }
+  grpc::Status QuarantineDevice(grpc::ServerContext*,
+                                const kbench::v1::QuarantineDeviceRequest* request,
+                                kbench::v1::Device* reply) override {
+    quarantined.push_back(*request);
+    *reply = device;
+    return ToGrpc(status);
+  }
+  grpc::Status ResumeDevice(grpc::ServerContext*, const kbench::v1::ResumeDeviceRequest* request,
+                            kbench::v1::Device* reply) override {
+    resumed.push_back(*request);
+    *reply = device;
+    return ToGrpc(status);
+  }
+  grpc::Status SetDefaultDevice(grpc::ServerContext*,
+                                const kbench::v1::SetDefaultDeviceRequest* request,
+                                kbench::v1::SetDefaultDeviceResponse*) override {
+    defaults.push_back(*request);
+    return ToGrpc(status);
+  }
+  kbench::v1::Device device;
+  absl::Status status;
+  std::vector<kbench::v1::DrainDeviceRequest> drained;
+  std::vector<kbench::v1::QuarantineDeviceRequest> quarantined;
+  std::vector<kbench::v1::ResumeDeviceRequest> resumed;
+  std::vector<kbench::v1::SetDefaultDeviceRequest> defaults;
 };
 
 class FakeCoordinator {
@@ -263,6 +310,7 @@ class FakeCoordinator {
     builder.RegisterService(&jobs);
     builder.RegisterService(&results);
     builder.RegisterService(&devices);
+    builder.RegisterService(&admin);
     server_ = builder.BuildAndStart();
   }
   ~FakeCoordinator() { server_->Shutdown(std::chrono::system_clock::now()); }
@@ -278,6 +326,7 @@ class FakeCoordinator {
   FakeJobs jobs;
   FakeResults results;
   FakeDevices devices;
+  FakeAdmin admin;
 
  private:
   std::unique_ptr<grpc::Server> server_;

@@ -119,6 +119,11 @@ void Attempts::Drain() {
   if (cancel_ != nullptr) cancel_->Cancel(CancelToken::Why::kShutdown);
 }
 
+void Attempts::Reconsider() {
+  MutexLock lock(mutex_);
+  changed_.NotifyAll();
+}
+
 std::vector<v1::HeldAttempt> Attempts::Held() const {
   MutexLock lock(mutex_);
   std::vector<v1::HeldAttempt> held;

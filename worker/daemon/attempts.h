@@ -43,6 +43,9 @@ class Attempts {
   // The same, and cancels the running attempt, which is handed back.
   void Drain();
 
+  // Something has happened that may change when the next idle work is due.
+  void Reconsider();
+
   std::vector<v1::HeldAttempt> Held() const;
   bool busy() const;
   // A hold has begun: nothing of this worker's is on the device.
