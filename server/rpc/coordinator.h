@@ -182,8 +182,15 @@ class Coordinator {
     kbench::v1::QueueUpdate update;
     double at = 0;
   };
+  // What a client asked to see of the queue.
+  struct QueueFilter {
+    int most = 50;
+    scheduler::ViewFilter jobs;
+  };
   void PublishPositions();
   void PublishQueue();
+  // Until when to rest after work that began then.
+  double RestAfter(double begin) const;
   kbench::v1::QueueUpdate PlaceOf(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<QueueFilter> FilterOf(const kbench::v1::GetQueueRequest& request)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -275,7 +282,10 @@ class Coordinator {
   double started_at_ = 0;
   WatchHub hub_;
   QueueHub queue_hub_;
-  double queue_rest_until_ = 0;  // of the timer's thread alone, on the steady clock
+  // Of the timer's thread alone; times on the steady clock.
+  std::map<std::string, ToldPlace> places_;
+  double places_rest_until_ = 0;
+  double queue_rest_until_ = 0;
   Executor executor_;
 
   Mutex mutex_;
@@ -293,7 +303,6 @@ class Coordinator {
   Limits limits_ ABSL_GUARDED_BY(mutex_);
   PoisonMemory poison_ ABSL_GUARDED_BY(mutex_);
   Contests contests_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, ToldPlace> places_ ABSL_GUARDED_BY(mutex_);
   std::map<scheduler::CaseRef, RunningProgress> progress_ ABSL_GUARDED_BY(mutex_);  // of what runs
   // When the client of a hold that runs has been silent for too long. Not durable: a restart grants
   // the whole time again.

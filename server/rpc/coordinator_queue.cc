@@ -24,7 +24,7 @@ constexpr std::size_t kMostNameBytes = 256;
 // A place whose estimate has not changed is told again after this long, so that a watcher's words
 // do not grow old.
 constexpr double kTellAgainSeconds = 5;
-// A long queue seen through a filter takes its time: a tenth of all time at most.
+// Telling watchers takes at most a tenth of all time, however many they are.
 constexpr double kRestFactor = 9;
 // An estimate that moved by less of what is left is the same one.
 constexpr double kSameShare = 0.1;
@@ -66,12 +66,10 @@ QueueSources Coordinator::Sources() {
     const auto found = progress_.find(ref);
     return found == progress_.end() ? nullptr : &found->second;
   };
-  sources.may_run = [this](const std::string& job, const std::string& device)
-                        ABSL_NO_THREAD_SAFETY_ANALYSIS { return scheduler_.MayRunOn(job, device); };
   return sources;
 }
 
-absl::StatusOr<QueueFilter> Coordinator::FilterOf(const GetQueueRequest& request) {
+absl::StatusOr<Coordinator::QueueFilter> Coordinator::FilterOf(const GetQueueRequest& request) {
   QueueFilter filter;
   if (request.most_waiting() < 0) {
     return FieldError(
@@ -83,15 +81,15 @@ absl::StatusOr<QueueFilter> Coordinator::FilterOf(const GetQueueRequest& request
                       fmt::format("a name has at most {} bytes", kMostNameBytes));
   }
   if (request.most_waiting() > 0) filter.most = std::min(request.most_waiting(), 1000);
-  filter.owner = request.owner();
+  filter.jobs.owner = request.owner();
   if (request.device().empty()) return filter;
   for (const kbench::v1::Device* device : devices_.Matching(devices_.Resolve(request.device()))) {
-    filter.devices.insert(device->name());
+    filter.jobs.devices.insert(device->name());
   }
-  if (!filter.devices.empty()) return filter;
+  if (!filter.jobs.devices.empty()) return filter;
   // Soon after a start the device's worker may not have come back yet.
   if (Now() - started_at_ < options_.known_again_seconds) {
-    filter.devices.insert(request.device());
+    filter.jobs.devices.insert(request.device());
     return filter;
   }
   const std::vector<std::string> known = devices_.Names();
@@ -117,11 +115,11 @@ absl::StatusOr<QueueSnapshot> Coordinator::Queue(const GetQueueRequest& request)
 QueueSnapshot Coordinator::LookAt(const QueueFilter& filter, const scheduler::QueueView* whole) {
   const double now = Now();
   const QueueSources sources = Sources();
-  if (whole != nullptr && filter.all()) return MakeQueueSnapshot(*whole, sources, filter, now);
-  const auto wanted = [&](const scheduler::JobEntry& job) { return Wanted(filter, sources, job); };
-  return MakeQueueSnapshot(
-      scheduler_.View(now, filter.most, filter.all() ? scheduler::Scheduler::Wanted() : wanted),
-      sources, filter, now);
+  if (whole != nullptr && filter.jobs.all()) {
+    return MakeQueueSnapshot(*whole, sources, filter.jobs, filter.most, now);
+  }
+  return MakeQueueSnapshot(scheduler_.View(now, filter.most, filter.jobs), sources, filter.jobs,
+                           filter.most, now);
 }
 
 std::vector<QueueSnapshot> Coordinator::Look(const std::vector<GetQueueRequest>& requests) {
@@ -132,8 +130,9 @@ std::vector<QueueSnapshot> Coordinator::Look(const std::vector<GetQueueRequest>&
   for (const GetQueueRequest& request : requests) {
     // Its device may have become unknown since: then nothing of it is left to see.
     const auto filter = FilterOf(request);
-    filters.push_back(filter.ok() ? *filter : QueueFilter{0, {request.device()}, request.owner()});
-    if (filters.back().all()) most = std::max(most, filters.back().most);
+    filters.push_back(filter.ok() ? *filter
+                                  : QueueFilter{0, {request.owner(), {request.device()}}});
+    if (filters.back().jobs.all()) most = std::max(most, filters.back().most);
   }
   const scheduler::QueueView whole =
       most > 0 ? scheduler_.View(Now(), most) : scheduler::QueueView();
@@ -166,8 +165,7 @@ void Coordinator::PublishQueue() {
   }
   if (begin < queue_rest_until_) return;
   queue_hub_.Tick(begin, [this](const auto& requests) { return Look(requests); });
-  const double end = clock_.SteadySeconds();
-  queue_rest_until_ = end + kRestFactor * (end - begin);
+  queue_rest_until_ = RestAfter(begin);
 }
 
 QueueUpdate Coordinator::PlaceOf(const std::string& job) {
@@ -182,33 +180,37 @@ QueueUpdate Coordinator::PlaceOf(const std::string& job) {
 }
 
 void Coordinator::PublishPositions() {
-  std::vector<std::pair<std::string, QueueUpdate>> changed;
-  const std::vector<std::string> watched = hub_.WatchedJobs();
-  {
-    MutexLock lock(mutex_);
+  const double begin = clock_.SteadySeconds();
+  if (begin < places_rest_until_) return;
+  std::map<std::string, ToldPlace> places;
+  for (const std::string& job : hub_.WatchedJobs()) {
     const double now = Now();
-    std::map<std::string, ToldPlace> places;
-    for (const std::string& job : watched) {
-      ToldPlace place{PlaceOf(job), now};
-      const auto old = places_.find(job);
-      const bool known = old != places_.end() && SamePlace(old->second.update, place.update, now);
-      const bool stale =
-          known && place.update.has_start_estimate() && now - old->second.at >= kTellAgainSeconds;
-      if (known && !stale) {
-        place = old->second;
-      } else {
-        changed.emplace_back(job, place.update);
-      }
-      places[job] = std::move(place);
+    ToldPlace place{{}, now};
+    {
+      MutexLock lock(mutex_);  // for one job at a time: others wait for it
+      place.update = PlaceOf(job);
     }
-    places_ = std::move(places);
-  }
-  for (auto& [job, update] : changed) {
+    const auto old = places_.find(job);
+    const bool same = old != places_.end() && SamePlace(old->second.update, place.update, now);
+    const bool stale =
+        place.update.has_start_estimate() && same && now - old->second.at >= kTellAgainSeconds;
+    if (same && !stale) {
+      places[job] = old->second;
+      continue;
+    }
     kbench::v1::JobEvent event;
-    *event.mutable_queue() = std::move(update);
-    *event.mutable_time() = ToTimestamp(std::llround(Now() * 1e6));
+    *event.mutable_queue() = place.update;
+    *event.mutable_time() = ToTimestamp(std::llround(now * 1e6));
     hub_.PublishEphemeral(job, event);
+    places[job] = std::move(place);
   }
+  places_ = std::move(places);
+  places_rest_until_ = RestAfter(begin);
+}
+
+double Coordinator::RestAfter(double begin) const {
+  const double end = clock_.SteadySeconds();
+  return end + kRestFactor * (end - begin);
 }
 
 bool Coordinator::NoteProgress(const kbench::v1::AttemptProgress& progress) {
@@ -235,6 +237,7 @@ absl::StatusOr<kbench::v1::Explanation> Coordinator::Explain(const std::string& 
     if (scheduler_.FindJob(job.name()) != nullptr) {
       const double now = Now();
       ExplainSources sources;
+      sources.now = now;
       sources.explained = scheduler_.Explain(now, job.name(), kMostAhead);
       sources.fits = scheduler_.Fits(now, job.name());
       sources.used_by = [this, now](const std::string& owner) ABSL_NO_THREAD_SAFETY_ANALYSIS {

@@ -160,15 +160,24 @@ class Explainer {
       return {rule, device.empty() ? "it is next" : "it is next for " + device};
     }
     return {rule, NameOf({first->job, first->next_case}, sources_.queue.job(first->job)) +
-                      " goes first: " + WhyFirst(*first)};
+                      " goes first: " + WhyFirst(*first) + Bound()};
+  }
+
+  // Nobody waits for ever.
+  std::string Bound() const {
+    const double left = explained_.promoted_at - sources_.now;
+    if (explained_.promoted_at <= 0 || explained_.rule == Rule::kPromoted || left <= 0) return "";
+    return fmt::format("; in {} it goes before all who have not waited as long", SpanText(left));
   }
 
   std::string WhyFirst(const scheduler::Ahead& first) const {
     switch (explained_.rule) {
       case Rule::kClass:
-        return fmt::format(
-            "class {} goes before {}", scheduler::ClassName(first.priority_class),
-            job_.spec().priority_class().empty() ? "interactive" : job_.spec().priority_class());
+        if (first.priority_class >= ToPriorityClass(job_.spec().priority_class())) {
+          return "it has waited so long that it stands a class higher";
+        }
+        return fmt::format("class {} goes before {}", scheduler::ClassName(first.priority_class),
+                           scheduler::ClassName(ToPriorityClass(job_.spec().priority_class())));
       case Rule::kOwnerUsage:
         return fmt::format("{} has used {} of device time lately, {} has used {}",
                            OwnerOf(first.owner), SpanText(sources_.used_by(first.owner)),

@@ -15,6 +15,7 @@
 namespace kbench::server {
 
 struct ExplainSources {
+  double now = 0;
   scheduler::Explained explained;
   std::vector<scheduler::Fit> fits;                         // of every device
   std::function<double(const std::string& owner)> used_by;  // device-seconds, decayed

@@ -81,21 +81,13 @@ void FillWaiting(const scheduler::WaitingJob& waiting, const JobFacts& job, Queu
 
 }  // namespace
 
-bool Wanted(const QueueFilter& filter, const QueueSources& sources,
-            const scheduler::JobEntry& job) {
-  if (!filter.owner.empty() && job.owner != filter.owner) return false;
-  return filter.devices.empty() ||
-         std::any_of(filter.devices.begin(), filter.devices.end(),
-                     [&](const std::string& device) { return sources.may_run(job.name, device); });
-}
-
 void SetRange(const scheduler::Window& window, kbench::v1::TimeRange* range) {
   *range->mutable_earliest() = Stamp(std::floor(window.earliest));
   *range->mutable_latest() = Stamp(std::ceil(window.latest));
 }
 
 QueueSnapshot MakeQueueSnapshot(const scheduler::QueueView& view, const QueueSources& sources,
-                                const QueueFilter& filter, double now) {
+                                const scheduler::ViewFilter& filter, int most, double now) {
   QueueSnapshot snapshot;
   *snapshot.mutable_time() = Stamp(now);
   for (const Device* device : sources.devices->All()) {
@@ -107,7 +99,7 @@ QueueSnapshot MakeQueueSnapshot(const scheduler::QueueView& view, const QueueSou
     FillDevice(*device, seen, sources, now, snapshot.add_devices());
   }
   for (const scheduler::WaitingJob& waiting : view.waiting) {
-    if (snapshot.waiting_size() >= filter.most) break;
+    if (snapshot.waiting_size() >= most) break;
     const JobFacts job = sources.job(waiting.job);
     if (job.entry == nullptr) continue;
     FillWaiting(waiting, job, snapshot.add_waiting());

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <set>
 #include <string>
 
 #include "kbench/v1/queue.pb.h"
@@ -23,24 +22,12 @@ struct QueueSources {
   const DeviceRegistry* devices = nullptr;
   std::function<JobFacts(const std::string& job)> job;
   std::function<const RunningProgress*(const scheduler::CaseRef& ref)> progress;
-  // Whether the job may ever run on the device.
-  std::function<bool(const std::string& job, const std::string& device)> may_run;
 };
 
-// What of it is wanted.
-struct QueueFilter {
-  int most = 50;
-  std::set<std::string> devices;  // names; empty: all
-  std::string owner;              // empty: all
-
-  bool all() const { return devices.empty() && owner.empty(); }
-};
-
-bool Wanted(const QueueFilter& filter, const QueueSources& sources, const scheduler::JobEntry& job);
-
-// `view` holds the jobs that are wanted, or more where the filter lets all pass.
+// `view` was made with the filter; at most `most` of its jobs.
 kbench::v1::QueueSnapshot MakeQueueSnapshot(const scheduler::QueueView& view,
-                                            const QueueSources& sources, const QueueFilter& filter,
+                                            const QueueSources& sources,
+                                            const scheduler::ViewFilter& filter, int most,
                                             double now);
 
 // Whole seconds, so that a range does not creep with every look. Empty when it is not known.

@@ -43,7 +43,16 @@ Heap& Choose(Heap& interactive, Heap& others, bool turn) {
 
 }  // namespace
 
-std::vector<const JobState*> Scheduler::InOrder(int most, const Wanted& wanted) const {
+bool Scheduler::Passes(const Lane& lane, const ViewFilter& filter) const {
+  if (!filter.owner.empty() && lane.owner->name != filter.owner) return false;
+  const auto& workers = pools_[static_cast<std::size_t>(lane.pool)];
+  return filter.devices.empty() ||
+         std::any_of(workers.begin(), workers.end(), [&](const WorkerState* worker) {
+           return filter.devices.count(worker->entry.device) > 0;
+         });
+}
+
+std::vector<const JobState*> Scheduler::InOrder(int most, const ViewFilter& filter) const {
   Field field;
   for (const auto& [id, lane] : line_.lanes()) field.Add(*lane);
   const double scale = usage_.Scale(0);
@@ -52,7 +61,9 @@ std::vector<const JobState*> Scheduler::InOrder(int most, const Wanted& wanted) 
     const bool interactive = lane.priority_class == PriorityClass::kInteractive;
     heaps[interactive ? 0 : 1].push(NextOf(lane, index, field.BaseOf(lane, scale)));
   };
-  for (const Lane* lane : field.lanes) push(*lane, 0);
+  for (const Lane* lane : field.lanes) {
+    if (Passes(*lane, filter)) push(*lane, 0);
+  }
   std::vector<const JobState*> jobs;
   std::set<const JobState*> seen;  // one with several parts counts where it comes first
   bool turn = std::any_of(workers_.begin(), workers_.end(),
@@ -63,7 +74,7 @@ std::vector<const JobState*> Scheduler::InOrder(int most, const Wanted& wanted) 
     const Next next = heap.top();
     heap.pop();
     const JobState* job = next.lane->jobs.At(next.index).job;
-    if ((!wanted || wanted(job->entry)) && seen.insert(job).second) jobs.push_back(job);
+    if (seen.insert(job).second) jobs.push_back(job);
     if (next.index + 1 < next.lane->jobs.Total().jobs) push(*next.lane, next.index + 1);
   }
   return jobs;

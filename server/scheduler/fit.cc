@@ -51,13 +51,4 @@ std::vector<Fit> Scheduler::Fits(double now, const std::string& job) const {
   return fits;
 }
 
-bool Scheduler::MayRunOn(const std::string& job, const std::string& device) const {
-  const auto found = jobs_.find(job);
-  return found != jobs_.end() &&
-         std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
-           return worker.second.entry.device == device &&
-                  MatchesSome(found->second, worker.second.entry);
-         });
-}
-
 }  // namespace kbench::scheduler

@@ -136,13 +136,10 @@ class Scheduler {
   Place PlaceOf(double now, const std::string& job) const;
   // The queue for people: at most `most` of the waiting jobs, in the order of the policy; those for
   // different devices do not wait for each other.
-  // With `wanted` only those jobs, looked for in the whole line.
-  using Wanted = std::function<bool(const JobEntry& job)>;
-  QueueView View(double now, int most, const Wanted& wanted = nullptr) const;
+  // Places and counts are those of the whole queue, whatever the filter.
+  QueueView View(double now, int most, const ViewFilter& filter = {}) const;
   // How each device suits a job that has not ended.
   std::vector<Fit> Fits(double now, const std::string& job) const;
-  // Whether some case of the job may ever run on the device.
-  bool MayRunOn(const std::string& job, const std::string& device) const;
   // Why a job is where it is; at most `most` of those before it. Of an unknown or ended job: kNone.
   Explained Explain(double now, const std::string& job, int most) const;
 
@@ -185,7 +182,9 @@ class Scheduler {
   Standing StandingIn(const JobState& job, const Part& part, Fields& fields) const;
   void TakeTurns(const Lane& own, Stage stage, const Field& field, Standing& standing) const;
   static std::vector<Ahead> AheadOf(const Standing& standing, int most);
-  std::vector<const JobState*> InOrder(int most, const Wanted& wanted) const;  // the waiting jobs
+  // The waiting jobs.
+  std::vector<const JobState*> InOrder(int most, const ViewFilter& filter) const;
+  bool Passes(const Lane& lane, const ViewFilter& filter) const;
   Place PlaceIn(double now, const JobState& job, Fields& fields) const;
   Standing StandingOf(const JobState& job, Fields& fields) const;  // of its part that comes first
   DeviceView ViewOf(double now, const WorkerState& worker) const;

@@ -72,13 +72,13 @@ DeviceView Scheduler::ViewOf(double now, const WorkerState& worker) const {
   return device;
 }
 
-QueueView Scheduler::View(double now, int most, const Wanted& wanted) const {
+QueueView Scheduler::View(double now, int most, const ViewFilter& filter) const {
   QueueView view;
   for (const auto& [id, worker] : workers_) view.devices.push_back(ViewOf(now, worker));
   view.waiting_jobs = waiting_jobs_;
   view.waiting_cases = queued_cases_;
   Fields fields;
-  for (const JobState* job : InOrder(most, wanted)) {
+  for (const JobState* job : InOrder(most, filter)) {
     WaitingJob& waiting = view.waiting.emplace_back();
     waiting.job = job->entry.name;
     waiting.owner = job->entry.owner;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,14 @@ struct OwnerView {
   double used_seconds = 0;  // decayed, with what runs at its estimate
   int running_cases = 0;
   int waiting_cases = 0;
+};
+
+// Which waiting jobs are looked for.
+struct ViewFilter {
+  std::string owner;              // empty: of all
+  std::set<std::string> devices;  // that one of these may run now, by name; empty: all
+
+  bool all() const { return owner.empty() && devices.empty(); }
 };
 
 struct QueueView {

@@ -68,6 +68,7 @@ TEST(Explain, ThoseAheadAreNamed) {
   EXPECT_EQ(why->ahead(0).owner(), "ana");
   EXPECT_EQ(why->ahead(0).text(), "matmul fp32 64");
   EXPECT_THAT(why->sentence(), HasSubstr(ahead.name().substr(5) + " of ana (matmul fp32 64)"));
+  EXPECT_THAT(why->sentence(), HasSubstr("it goes before all who have not waited as long"));
 }
 
 TEST(Explain, OthersOnTheDeviceAreSaidWithTheirNames) {
