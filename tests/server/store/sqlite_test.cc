@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "proto/support/error.h"
+#include "server/store/migrations.h"
 #include "tests/server/store/conformance.h"
 #include "tests/server/store/temp_dir.h"
 
@@ -198,16 +199,12 @@ TEST(SqliteStore, TheSameCodeIsKeptOnce) {
 
 TEST(SqliteStore, AnOlderSchemaIsBroughtUpToDate) {
   TempDir dir;
-  {
-    auto store = OpenSqliteStore({.data_dir = dir.path()});
-    ASSERT_TRUE(CommitNow(**store, JobBatch(MakeJob("jobs/a", 1, 1))).first.ok());
-  }
   Sql(dir / "kbench.db",
-      "DROP TABLE artifacts; DROP TABLE contents; CREATE TABLE artifacts (id INTEGER PRIMARY KEY "
-      "AUTOINCREMENT, name TEXT NOT NULL UNIQUE, job INTEGER NOT NULL REFERENCES jobs (id), "
-      "media_type TEXT NOT NULL, size_bytes INTEGER NOT NULL, content BLOB NOT NULL) STRICT; "
-      "INSERT INTO artifacts VALUES (1, 'artifacts/a-0-x', 1, 'text/plain', 3, x'616263'); "
-      "PRAGMA user_version=1");
+      Migrations().front() +
+          "INSERT INTO jobs (name, owner, request_digest, spec, created_at, priority, line_order, "
+          "device, queue_deadline) VALUES ('jobs/a', 'ada', '', x'', 1, 500, 1, '', 0); "
+          "INSERT INTO artifacts VALUES (1, 'artifacts/a-0-x', 1, 'text/plain', 3, x'616263'); "
+          "PRAGMA application_id=0x6b62656e; PRAGMA user_version=1");
   auto store = OpenSqliteStore({.data_dir = dir.path()});
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_EQ((*store)->GetArtifact("artifacts/a-0-x")->content(), "abc");
