@@ -22,7 +22,7 @@ closing=()  # the last lines of each ctest run, repeated at the end
 export PATH=$PATH:$PWD/.cache/prometheus/usr/bin
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 # Nothing a test starts may meet the stack, the configuration or the data of whoever runs the tests.
-unset KBENCH_SERVER XDG_RUNTIME_DIR XDG_STATE_HOME XDG_CONFIG_HOME
+unset KBENCH_SERVER KBENCH_TOKEN KBENCH_CA XDG_RUNTIME_DIR XDG_STATE_HOME XDG_CONFIG_HOME
 
 check_format() {
   git ls-files -z -- '*.cc' '*.h' '*.cu' '*.cuh' | xargs -0 .venv/bin/clang-format --dry-run --Werror

@@ -10,7 +10,7 @@ void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Option("--env", &what.environments, "A,B",
                    "Environments of torch and Triton (default: default)");
   arguments.Option("--device", &what.device, "NAME",
-                   "cpu, gpu0, gpu or a UUID (default: a GPU if any)");
+                   "gpu0, gpu, a UUID, model=H200, label:rack=a (your default)");
   arguments.Option("--mode", &what.modes, "MODE", "cold (default), hot, graph, steady");
   arguments.Option("--flush", &what.flush, "HOW", "clean (default), dirty, none");
   arguments.Unsigned("--seed", &what.seed, "N", "Seed of the inputs (default 1)");

@@ -48,7 +48,9 @@ std::set<std::string> DevicesFor(const ListDevicesResponse& known, const std::st
     const bool gpu = device.kind() == "cuda";
     const bool by_name = device.name() == selector || device.uuid() == selector;
     const bool by_kind = (selector == "gpu" && gpu) || (selector == "cpu" && !gpu);
-    if (selector.empty() || by_name || by_kind) named.insert(device.name());
+    // Which devices have a model or a label only the coordinator can say: as if all had.
+    const bool by_term = selector.find_first_of("=,") != std::string::npos;
+    if (selector.empty() || by_name || by_kind || by_term) named.insert(device.name());
     if (gpu) gpus.insert(device.name());
   }
   return selector.empty() && !gpus.empty() ? gpus : named;
@@ -80,6 +82,7 @@ void CaseHistory::Add(const Job& job) {
 }
 
 std::optional<double> CaseHistory::Seconds(const JobSpec& job, const CaseSpec& spec) const {
+  if (job.has_hold()) return ToSeconds(job.hold().duration());
   const auto found = seconds_.find(KeyOf(job, spec));
   return found == seconds_.end() ? std::nullopt : std::optional<double>(found->second);
 }

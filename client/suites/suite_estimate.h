@@ -20,7 +20,7 @@ inline constexpr double kTypicalCaseSeconds = 4;
 inline constexpr double kDefaultBudgetSeconds = 60;
 
 // The names of the devices that a job for `selector` may run on: a name, a UUID, "gpu", "cpu";
-// empty: GPUs where there are any, else all.
+// empty: GPUs where there are any, else all. For any other selector all.
 std::set<std::string> DevicesFor(const kbench::v1::ListDevicesResponse& known,
                                  const std::string& selector);
 

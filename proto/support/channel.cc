@@ -75,7 +75,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   args.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
-  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 200);
+  // The time one attempt to connect has: a TLS handshake over a network needs more than a socket.
+  const bool unix_socket = address.rfind("unix:", 0) == 0;
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, unix_socket ? 200 : 10'000);
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
   return grpc::experimental::CreateCustomChannelWithInterceptors(
       address, TransportOf(credentials), args, IdentityOf(address, credentials));
@@ -101,6 +103,14 @@ absl::Status ExplainConnection(const std::string& grpc_message, const std::strin
   if (Says(grpc_message, "WRONG_VERSION_NUMBER") || Says(grpc_message, "wrong version number")) {
     return fault(address + " does not speak TLS, which your credentials for it ask for",
                  "NO_TLS_THERE");
+  }
+  const bool tcp = address.rfind("unix:", 0) != 0;
+  if (tcp && Says(grpc_message, "failed to connect") &&
+      (Says(grpc_message, "Socket closed") || Says(grpc_message, "Connection reset"))) {
+    return fault("something answers on " + address +
+                     ", but not without TLS; ask an admin for a line (kbench-server invite), then: "
+                     "kbench-client join LINE (programs set KBENCH_TOKEN and KBENCH_CA)",
+                 "TLS_THERE");
   }
   return absl::OkStatus();
 }

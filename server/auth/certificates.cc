@@ -236,6 +236,21 @@ absl::StatusOr<CertificateFacts> ReadCertificate(const std::string& pem) {
   return facts;
 }
 
+absl::Status CheckKeyBelongs(const std::string& key_pem, const std::string& certificate_pem) {
+  const Memory certificate_text = Reader(certificate_pem);
+  const Memory key_text = Reader(key_pem);
+  const Certificate certificate(
+      PEM_read_bio_X509(certificate_text.get(), nullptr, nullptr, nullptr));
+  const Key key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr));
+  const bool belongs = certificate != nullptr && key != nullptr &&
+                       X509_check_private_key(certificate.get(), key.get()) == 1;
+  ERR_clear_error();
+  if (belongs) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   "the private key does not belong to the certificate, or cannot be read",
+                   {.reason = "TLS_FILES"});
+}
+
 absl::Status CheckHost(const std::string& host) {
   const bool name = !host.empty() && host.size() <= 253 && host[0] != '-' && host[0] != '.' &&
                     host.find_first_not_of(

@@ -38,6 +38,9 @@ struct CertificateFacts {
 // Of the first certificate of the text.
 absl::StatusOr<CertificateFacts> ReadCertificate(const std::string& pem);
 
+// FAILED_PRECONDITION unless the private key is the certificate's.
+absl::Status CheckKeyBelongs(const std::string& key_pem, const std::string& certificate_pem);
+
 // OK for a host name or an IP address that may stand in a certificate.
 absl::Status CheckHost(const std::string& host);
 

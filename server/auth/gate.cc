@@ -187,8 +187,17 @@ absl::StatusOr<Caller> Gate::Admit(const Method& method, const grpc::ServerConte
          .metadata = {{"role", RoleName(caller->role)}, {"wanted", RoleName(method.least)}}});
   }
   if (refusal.ok()) return caller;
-  Audit(method, caller.ok() ? *caller : Caller(), context, absl::StatusCodeToString(refusal.code()),
-        DetailsOf(refusal).reason, "");
+  const ErrorDetails details = DetailsOf(refusal);
+  Caller refused = caller.ok() ? *caller : Caller();
+  if (!caller.ok()) {  // a credential that was once good says whose it was
+    const auto text = [&](const char* key) {
+      const auto found = details.metadata.find(key);
+      return found == details.metadata.end() ? std::string() : found->second;
+    };
+    refused.owner = text("owner");
+    refused.credential = text("credential");
+  }
+  Audit(method, refused, context, absl::StatusCodeToString(refusal.code()), details.reason, "");
   return refusal;
 }
 

@@ -31,7 +31,7 @@ struct SetupPaths {
 std::string ServerConfigDir();
 
 struct InitOptions {
-  std::vector<std::string> hosts;  // empty: host name, FQDN, addresses; loopback always
+  std::vector<std::string> hosts = {};  // empty: host name, FQDN, addresses; loopback always
   std::string listen = "0.0.0.0:7600";
   bool force = false;
 };
@@ -44,11 +44,12 @@ absl::StatusOr<std::vector<std::string>> Renew(const std::string& dir,
                                                std::vector<std::string> hosts);
 
 struct InviteOptions {
-  std::string owner;
+  std::string owner = {};
   Role role = Role::kSubmitter;
-  int days = 90;                       // 0: without end
-  bool certificate = false;            // mutual TLS instead of a token
-  std::vector<std::string> addresses;  // empty: the names of the certificate, the port of `listen`
+  int days = 90;             // 0: without end
+  bool certificate = false;  // mutual TLS instead of a token
+  std::vector<std::string> addresses =
+      {};  // empty: the names of the certificate, the port of `listen`
 };
 struct Invited {
   std::string line;  // for the person alone: it holds the secret

@@ -32,10 +32,13 @@ absl::StatusOr<std::string> ReadPem(const std::string& path, const char* what) {
 
 absl::Status CheckFiles(const AuthOptions& options) {
   const std::string& key = options.tls_key.empty() ? options.tls_certificate : options.tls_key;
-  KB_RETURN_IF_ERROR(ReadPem(key, "PRIVATE KEY-----").status());
+  KB_ASSIGN_OR_RETURN(const std::string key_pem, ReadPem(key, "PRIVATE KEY-----"));
   KB_ASSIGN_OR_RETURN(const std::string pem,
                       ReadPem(options.tls_certificate, "BEGIN CERTIFICATE-----"));
   KB_ASSIGN_OR_RETURN(const CertificateFacts facts, ReadCertificate(pem));
+  if (!CheckKeyBelongs(key_pem, pem).ok()) {
+    return Bad(key + " does not belong to the certificate " + options.tls_certificate);
+  }
   const std::int64_t left = facts.not_after_micros - SystemClock().WallMicros();
   if (left <= 0) {
     return Bad(options.tls_certificate + " has expired; make a new one with: kbench-server renew");

@@ -47,19 +47,14 @@ absl::StatusOr<std::vector<Token>> ReadTokenFile(const std::string& path) {
 }
 
 absl::Status CheckUsable(const Token& token, std::int64_t now_micros) {
-  if (token.revoked) {
-    return Refused("credential " + token.id + " of " + token.owner +
-                       " was revoked; ask an admin for a new line (kbench-server invite) and join "
-                       "again",
-                   "REVOKED_CREDENTIALS");
-  }
-  if (token.expire_micros != 0 && token.expire_micros <= now_micros) {
-    return Refused("credential " + token.id + " of " + token.owner +
-                       " has expired; ask an admin for a new line (kbench-server invite) and join "
-                       "again",
-                   "EXPIRED_CREDENTIALS");
-  }
-  return absl::OkStatus();
+  const bool expired = token.expire_micros != 0 && token.expire_micros <= now_micros;
+  if (!token.revoked && !expired) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kUnauthenticated,
+                   "credential " + token.id + " of " + token.owner +
+                       (token.revoked ? " was revoked" : " has expired") +
+                       "; ask an admin for a new line (kbench-server invite) and join again",
+                   {.reason = token.revoked ? "REVOKED_CREDENTIALS" : "EXPIRED_CREDENTIALS",
+                    .metadata = {{"credential", token.id}, {"owner", token.owner}}});
 }
 
 absl::Status TokenStore::Refresh() {

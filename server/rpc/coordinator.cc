@@ -50,6 +50,7 @@ absl::Status Coordinator::Start() {
 
 absl::Status Coordinator::Load() {
   KB_ASSIGN_OR_RETURN(store::Restored restored, store_.Restore());
+  KB_ASSIGN_OR_RETURN(const store::StoredDevices stored_devices, store_.ReadDevices());
   std::map<std::string, ActiveJob> active;
   for (std::size_t i = 0; i < restored.jobs.size(); ++i) {
     scheduler::JobEntry& entry = restored.jobs[i];
@@ -62,9 +63,14 @@ absl::Status Coordinator::Load() {
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
   MutexLock lock(mutex_);
   active_ = std::move(active);
+  hold_lapses_.clear();
+  for (const scheduler::JobEntry& entry : restored.jobs) {
+    if (entry.hold) HoldAssigned(entry.name);
+  }
   next_order_ = restored.next_order;
   ResetScheduler();
   broken_ = false;
+  RestoreDevices(stored_devices);
   for (scheduler::JobEntry& entry : restored.jobs) FillEstimates(*active_[entry.name].spec, entry);
   CommitEffects(
       scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch, restored.usages));
@@ -117,7 +123,10 @@ void Coordinator::TimerLoop() {
       if (!stop_) timer_wake_.WaitFor(mutex_, options_.timer_seconds);
       if (stop_) return;
       broken = broken_;
-      if (!broken && !draining_) CommitEffects(scheduler_.Tick(Now()));
+      if (!broken && !draining_) {
+        CommitEffects(scheduler_.Tick(Now()));
+        LapseHolds();
+      }
     }
     const double steady = clock_.SteadySeconds();
     if (broken && steady - last_recovery > kRecoverySeconds) {

@@ -12,6 +12,7 @@
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
 #include "server/rpc/selection.h"
+#include "server/rpc/validate_hold.h"
 
 namespace kbench::server {
 namespace {
@@ -44,25 +45,6 @@ std::string NamesOf(const std::vector<const Device*>& devices) {
 std::string DevicesHave(const std::vector<const Device*>& devices) {
   return (devices.size() == 1 ? "device " : "devices ") + NamesOf(devices) +
          (devices.size() == 1 ? " has" : " have");
-}
-
-absl::Status CheckDevice(const std::string& selector, const ValidateContext& context) {
-  if (selector.empty() || !context.devices->Matching(selector).empty()) return absl::OkStatus();
-  const std::vector<std::string> known = context.devices->Names();
-  if (context.just_started) {
-    return MakeError(absl::StatusCode::kUnavailable,
-                     "device " + selector + " has not come back yet after the coordinator's start",
-                     {.reason = "DEVICE_UNKNOWN_YET", .retry_after_seconds = 1});
-  }
-  const std::string message =
-      known.empty() ? "no device is known: no worker has connected yet; start one with "
-                      "`kbench-client up`"
-                    : "there is no device " + selector + "; known devices: " + Join(known);
-  return MakeError(
-      absl::StatusCode::kFailedPrecondition, message,
-      {.reason = "UNKNOWN_DEVICE",
-       .metadata = {{"devices", Join(known)}, {"nearest", Join(NearestWords(selector, known))}},
-       .violations = {{"spec.device", message}}});
 }
 
 // Why a word names nothing: its framework is absent where it would run; else empty.
@@ -301,10 +283,12 @@ absl::Status CheckProfile(const JobSpec& spec, const std::vector<const Device*>&
                                 devices.front()->name()));
 }
 
-absl::Status CheckJobFields(const SubmitJobRequest& request) {
+absl::Status CheckJobFields(const SubmitJobRequest& request, const ValidateContext& context) {
   KB_RETURN_IF_ERROR(CheckSizes(request));
   const JobSpec& spec = request.spec();
-  if (spec.cases_size() == 0) {
+  if (spec.has_hold()) {
+    KB_RETURN_IF_ERROR(CheckHold(request, context));
+  } else if (spec.cases_size() == 0) {
     return FieldError("spec.cases", "NO_CASES", "a job needs at least one case");
   }
   if (spec.cases_size() > kMostCases) {
@@ -371,15 +355,18 @@ absl::Status FieldError(const std::string& field, const std::string& reason,
 
 absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
                                        const ValidateContext& context) {
-  KB_RETURN_IF_ERROR(CheckJobFields(request));
+  KB_RETURN_IF_ERROR(CheckJobFields(request, context));
   JobSpec spec = request.spec();
   if (spec.priority_class().empty()) spec.set_priority_class("interactive");
-  spec.set_device(context.devices->Resolve(spec.device()));
-  KB_RETURN_IF_ERROR(CheckDevice(spec.device(), context));
+  KB_ASSIGN_OR_RETURN(*spec.mutable_device(), ResolveDevice(spec.device(), context.device));
+  if (spec.has_hold()) {
+    *spec.add_cases() = HoldCase(spec.hold());
+    return spec;
+  }
   std::vector<const Device*> all;  // of any case
   for (int i = 0; i < spec.cases_size(); ++i) {
     const std::vector<const Device*> devices =
-        CandidateDevices(spec.device(), spec.cases(i), *context.devices);
+        CandidateDevices(spec.device(), spec.cases(i), *context.device.devices);
     for (const Device* device : devices) {
       if (std::find(all.begin(), all.end(), device) == all.end()) all.push_back(device);
     }

@@ -66,6 +66,7 @@ void Scheduler::StartCase(double now, JobState& job, int index, WorkerState& wor
   item.worker = worker.entry.worker_id;
   item.started_at = now;
   item.finished_since = 0;
+  item.held = false;
   ++item.attempts;
   item.open_epoch = next_epoch_++;
   item.lease = Lease{worker.entry.worker_id, worker.entry.boot_id,         item.attempts,

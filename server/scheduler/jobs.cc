@@ -23,7 +23,8 @@ std::pair<State, const Case*> FinalState(const JobEntry& job) {
   if (const Case* item = FirstIn(job, State::kCancelled)) return {State::kCancelled, item};
   if (const Case* item = FirstIn(job, State::kFailed)) return {State::kFailed, item};
   if (const Case* item = FirstIn(job, State::kExpired)) return {State::kExpired, item};
-  return {State::kSucceeded, nullptr};
+  // How a hold ended is worth knowing; of measurements the results tell.
+  return {State::kSucceeded, job.hold ? &job.cases.front() : nullptr};
 }
 
 }  // namespace
@@ -73,6 +74,7 @@ Effects Scheduler::Restore(double now, std::vector<JobEntry> jobs, std::int64_t 
       item.lease->expires_at = now + options_.restore_grace_seconds;
       item.lease->confirmed = true;
       AddLease(now, item);
+      item.held = job.entry.hold;
     }
     // Which class was served when is not stored: whoever was served at all has waited since then.
     job.since = std::min(now, std::max({job.since, latest_start, job.owner->served_at}));

@@ -50,22 +50,26 @@ std::string Scheduler::WaitReason(double now, const std::string& job) const {
   bool known = false;
   bool able = false;
   bool live = false;
+  bool free_offline = false;  // away, and would take the job when it comes back
   std::string blocked;
   for (const auto& [id, worker] : workers_) {
     known = known || Selects(state.entry.device, worker.entry);
     if (!MatchesSome(state, worker.entry)) continue;
     able = true;
-    if (!Live(worker, now)) continue;
-    live = true;
     if (!worker.entry.blocked.empty()) {
       blocked = worker.entry.blocked;
-    } else if (worker.entry.ready && !worker.entry.draining) {
-      return "";
+      continue;
     }
+    if (!Live(worker, now)) {
+      free_offline = true;
+      continue;
+    }
+    live = true;
+    if (worker.entry.ready && !worker.entry.draining) return "";
   }
-  if (!blocked.empty()) return blocked;
   if (live) return "DEVICE_NOT_READY";
-  if (able) return "DEVICE_OFFLINE";
+  if (free_offline) return "DEVICE_OFFLINE";
+  if (able) return blocked;
   return known ? "DEVICE_LACKS_KERNEL" : "NO_DEVICE";
 }
 

@@ -77,6 +77,11 @@ class Scheduler {
   // A connected worker can do something else than it said in its hello; what waits for that is
   // assigned at its next heartbeat.
   void WorkerOffers(double now, const std::string& worker_id, std::set<std::string> capabilities);
+  // A worker that was there before a restart: jobs wait for its device. A hello takes its place.
+  void KnowWorker(double now, WorkerEntry worker);
+  // From now on the device takes nothing new, for this reason (WorkerEntry::blocked); empty: it
+  // takes again.
+  Effects BlockDevice(double now, const std::string& device, const std::string& reason);
   // The stream broke. Leases live on until they expire or the worker comes back.
   Effects WorkerGone(double now, const std::string& worker_id, const std::string& boot_id);
   // The first result of the newest attempt is accepted, even when its lease has run out, as long
@@ -86,6 +91,12 @@ class Scheduler {
   // Ends a case that cannot be tried (no implementation for it, say). For an attempt just assigned.
   Effects FailCase(double now, const CaseRef& ref, std::int64_t epoch, const std::string& reason,
                    const std::string& message);
+
+  // Ends a running hold well, and tells its worker. Nothing for any other job.
+  Effects EndHold(double now, const std::string& job, const std::string& reason,
+                  const std::string& message);
+  // Whether the job is a hold that has a device.
+  bool HoldIsRunning(const std::string& job) const;
 
   // Expires leases and queue deadlines. Call at NextDeadline() at the latest.
   Effects Tick(double now);
@@ -140,6 +151,10 @@ class Scheduler {
   bool Matches(const std::string& selector, const std::string& need,
                const WorkerEntry& worker) const;
   bool MatchesSome(const JobState& job, const WorkerEntry& worker) const;
+  // One job stays on devices of one model, whatever its selector fits: drops the others.
+  void KeepModel(const JobState& job, std::vector<WorkerState*>& workers) const;
+  // The device is of another model than the one the job keeps to.
+  bool OtherModel(const JobState& job, const WorkerEntry& worker) const;
   // The workers that may run a case of this need now.
   int PoolOf(const JobState& job, const std::string& need);
   int Intern(std::vector<WorkerState*> workers);

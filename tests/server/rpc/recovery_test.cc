@@ -62,6 +62,7 @@ class FlakyStore final : public store::Store {
     return inner_->GetArtifact(name);
   }
   absl::StatusOr<store::Restored> Restore() override { return inner_->Restore(); }
+  absl::StatusOr<store::StoredDevices> ReadDevices() override { return inner_->ReadDevices(); }
   store::Upkeep& upkeep() override { return inner_->upkeep(); }
 
  private:

@@ -367,4 +367,55 @@ TEST_P(StoreConformance, RecentDurationsAreOfWholeCasesThatSucceeded) {
   EXPECT_EQ(store_->RecentDurations(3)->size(), 1u) << "a case that is cut would look slow";
 }
 
+TEST_P(StoreConformance, DevicesMaintenanceFaultsAndDefaultsAreKept) {
+  Batch batch;
+  KnownDevice known;
+  known.device.set_name("gpu0");
+  known.device.set_worker("w1");
+  (*known.device.mutable_labels())["rack"] = "a";
+  known.seen_at = 1'700'000'000.5;
+  batch.devices.known.push_back(known);
+  MaintenanceRecord asked{"gpu0", false, {}};
+  asked.maintenance.set_kind("drain");
+  asked.maintenance.set_reason("new fans");
+  asked.maintenance.set_by("ana");
+  asked.maintenance.mutable_since()->set_seconds(1'700'000'000);
+  MaintenanceRecord automatic = asked;
+  automatic.automatic = true;
+  automatic.maintenance.set_kind("quarantine");
+  automatic.maintenance.set_good_canaries(2);
+  batch.devices.maintenance = {asked, automatic};
+  batch.devices.faults.push_back({"gpu0", "boot1", 7});
+  batch.devices.defaults = {{"", "gpu0"}, {"ana", "model=L4"}};
+  ASSERT_TRUE(CommitNow(*store_, batch).first.ok());
+  Reopen();
+  auto stored = store_->ReadDevices();
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  ASSERT_EQ(stored->known.size(), 1u);
+  EXPECT_EQ(stored->known[0].device.labels().at("rack"), "a");
+  EXPECT_EQ(stored->known[0].seen_at, 1'700'000'000.5);
+  ASSERT_EQ(stored->maintenance.size(), 2u);
+  EXPECT_EQ(stored->maintenance[0].maintenance.SerializeAsString(),
+            asked.maintenance.SerializeAsString());
+  EXPECT_EQ(stored->maintenance[1].maintenance.good_canaries(), 2);
+  ASSERT_EQ(stored->faults.size(), 1u);
+  EXPECT_EQ(stored->faults[0].number, 7);
+  ASSERT_EQ(stored->defaults.size(), 2u);
+  EXPECT_EQ(stored->defaults[1].device, "model=L4");
+
+  Batch end;
+  end.devices.forgotten.push_back("gpu0");
+  end.devices.maintenance = {{"gpu0", true, {}}};
+  end.devices.faults.push_back({"gpu0", "boot2", 1});
+  end.devices.defaults = {{"", "cpu"}, {"ana", ""}};
+  ASSERT_TRUE(CommitNow(*store_, end).first.ok());
+  stored = store_->ReadDevices();
+  EXPECT_TRUE(stored->known.empty());
+  ASSERT_EQ(stored->maintenance.size(), 1u);
+  EXPECT_FALSE(stored->maintenance[0].automatic);
+  EXPECT_EQ(stored->faults[0].boot_id, "boot2");
+  ASSERT_EQ(stored->defaults.size(), 1u);
+  EXPECT_EQ(stored->defaults[0].device, "cpu");
+}
+
 }  // namespace kbench::store
