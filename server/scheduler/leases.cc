@@ -59,8 +59,10 @@ void Scheduler::RetryOrFail(double now, Case& item, const std::string& message, 
 void Scheduler::LoseLease(double now, Case& item, Loss loss, Effects& effects) {
   const std::string worker = item.lease->worker_id;
   const bool cancelled = jobs_.at(item.ref.job).entry.cancel_requested;
-  // A fault of the machine costs the owner nothing; a case that may have killed its worker does.
-  DropLease(now, item, loss == Loss::kDeath ? Took(now, item) : 0, effects);
+  // A fault of the machine costs the owner nothing; a case that may have killed its worker does,
+  // and so does a hold, whose device was used as long as it lasted.
+  const bool paid = loss == Loss::kDeath || jobs_.at(item.ref.job).entry.hold;
+  DropLease(now, item, paid ? Took(now, item) : 0, effects);
   if (loss == Loss::kExpired && cancelled && item.finished_since > 0) {
     EndCase(now, item, State::kCancelled, "CANCELLED", "cancelled while it ran", effects);
     return;

@@ -12,6 +12,8 @@ namespace {
 
 using kbench::v1::Job;
 using kbench::v1::QueueSnapshot;
+using queue_testing::GetQueue;
+using queue_testing::JobOf;
 
 double UsedBy(const QueueSnapshot& queue, const std::string& owner) {
   for (const auto& share : queue.owners()) {
