@@ -42,8 +42,9 @@ int main(int argc, char** argv) {
   auto* interrupt = new Interrupt;
   std::thread([interrupt] {
     while (true) {
-      WaitForTerminationSignal();
-      if (interrupt->Fire()) continue;
+      bool typed = true;
+      const int signal = WaitForTerminationSignal(&typed);
+      if (interrupt->Fire(signal, typed)) continue;
       RestoreTerminal();  // nobody else will
       _exit(kExitInterrupted);
     }

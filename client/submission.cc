@@ -154,6 +154,7 @@ absl::StatusOr<JobSpec> BuildSpec(const Submission& submission) {
   }
   spec.set_device(submission.device);
   KB_RETURN_IF_ERROR(FillPolicy(submission, &spec));
+  spec.set_priority_class(submission.priority_class);
   if (submission.priority >= 0) spec.set_priority(submission.priority);
   if (!submission.queue_timeout.empty()) {
     KB_ASSIGN_OR_RETURN(const double seconds, Duration("queue-timeout", submission.queue_timeout));

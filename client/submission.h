@@ -28,6 +28,7 @@ struct Submission {
   std::uint64_t seed = 0;
   bool profile = false;
   int priority = -1;                     // below 0: the default
+  std::string priority_class = {};       // interactive, ci, batch; empty: interactive
   std::vector<std::string> labels = {};  // key=value
 };
 

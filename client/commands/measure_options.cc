@@ -10,7 +10,7 @@ void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Option("--env", &what.environments, "A,B",
                    "Environments of torch and Triton (default: default)");
   arguments.Option("--device", &what.device, "NAME",
-                   "cpu, gpu0, gpu or a UUID (default: a GPU if any)");
+                   "gpu0, gpu, a UUID, model=H200, label:rack=a (your default)");
   arguments.Option("--mode", &what.modes, "MODE", "cold (default), hot, graph, steady");
   arguments.Option("--flush", &what.flush, "HOW", "clean (default), dirty, none");
   arguments.Unsigned("--seed", &what.seed, "N", "Seed of the inputs (default 1)");
@@ -25,8 +25,10 @@ void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Flag("--profile", &what.profile, "Then say what limits each one, by Nsight Compute");
   arguments.Flag("--fresh", &fresh_, "Measure anew: every submit does, nothing is reused");
   arguments.Option("--budget", &what.budget, "TIME", "Time one case may take (default 60s)");
+  arguments.Choice("--class", &what.priority_class, {"interactive", "ci", "batch"},
+                   "Which jobs go first (interactive)");
   arguments.Integer("--priority", &what.priority, 0, 1000, "N",
-                    "0 (last) to 1000 (first), default 500");
+                    "Among your own: 0 (last) to 1000 (first), default 500");
   arguments.Option("--queue-timeout", &what.queue_timeout, "TIME",
                    "Give up if it has not started by then (default: never)");
   arguments.Repeated("--label", &what.labels, "KEY=VALUE", "A note on the job, may be repeated");
@@ -58,6 +60,7 @@ std::string MeasureOptions::FirstGiven() const {
                                                 {"--profile", what.profile},
                                                 {"--fresh", fresh_},
                                                 {"--budget", !what.budget.empty()},
+                                                {"--class", !what.priority_class.empty()},
                                                 {"--priority", what.priority >= 0},
                                                 {"--queue-timeout", !what.queue_timeout.empty()},
                                                 {"--label", !what.labels.empty()}};

@@ -38,9 +38,11 @@ class Collector final : public Report {
   }
   void JobEnded(const Job& job) override {
     for (const CaseStatus& status : job.cases()) CaseEnded(job, status);
+    jobs.push_back(job);
   }
 
   std::vector<Result> rows;
+  std::vector<Job> jobs;  // that have ended
 };
 
 // As a shell takes it.
@@ -140,6 +142,7 @@ class Roi {
                                      fmt::join(jobs_, ","));
       return code;
     }
+    for (const Job& job : collector.jobs) NoteEnd(job);
     rows_ = std::move(collector.rows);
     return code;
   }

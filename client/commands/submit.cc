@@ -3,6 +3,7 @@
 
 #include "client/commands/await.h"
 #include "client/commands/measure_options.h"
+#include "client/commands/on_devices.h"
 #include "client/commands/verbs.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
@@ -32,11 +33,14 @@ class Submit final : public Command {
     arguments.Positionals("SIZE", &options_.what.sizes,
                           "4096, 64Mi, 2^26, m=1,n=4096,k=4096, a range: 1Ki..64Mi*2");
     options_.Declare(arguments);
+    arguments.Option("--on", &on_, "A,B", "One job on each of these devices, side by side");
+    arguments.Exclusive({"--on", "--device"});
     DeclareFailOn(arguments, &fail_on_);
     arguments.Flag("--detach", &detach_, "Print the job's name and do not wait");
     arguments.Exclusive({"--detach", "--fail-on"});
     DeclareFormat(arguments, &format_);
     arguments.Option("--request-id", &request_id_, "UUID", "The same one twice gives the same job");
+    arguments.Exclusive({"--on", "--request-id"});
     arguments.Footer(kExitCodesHelp);
   }
 
@@ -51,6 +55,7 @@ class Submit final : public Command {
     if (!spec.ok()) return ReportError(context.io, spec.status());
     auto backend = context.connect(context.address);
     if (!backend.ok()) return ReportError(context.io, backend.status());
+    if (!on_.empty()) return RunOn(context, *backend, *spec, fail_on);
     const auto job = SubmitSpec(*backend, *spec, request_id_);
     if (!job.ok()) return ReportError(context.io, job.status());
     if (detach_) return PrintDetached(context.io, *job);
@@ -64,6 +69,24 @@ class Submit final : public Command {
   }
 
  private:
+  int RunOn(Context& context, const Backend& backend, const kbench::v1::JobSpec& spec,
+            const std::optional<FailOn>& fail_on) const {
+    const auto devices = ParseOn(on_);
+    if (!devices.ok()) return ReportError(context.io, devices.status());
+    const OnOutcome outcome = RunOnDevices(context, backend, {spec}, *devices, format_, detach_);
+    int code = outcome.code;
+    if (!fail_on || code == kExitInterrupted) return code;
+    for (const auto& [device, job] : outcome.ended) {
+      const FailOnVerdict verdict = JudgeJob(*fail_on, job);
+      if (!verdict.sentence.empty()) {
+        context.io.err << "kbench-client: " << Plain(device) << ": " << verdict.sentence
+                       << std::endl;
+      }
+      code = WorseExitCode(code, verdict.code);
+    }
+    return code;
+  }
+
   // "2 cases ahead, starts in 40 s to 3 min", or why it does not start.
   std::string Where(const Job& job) const {
     if (IsFinal(job.state())) return "";
@@ -91,6 +114,7 @@ class Submit final : public Command {
   std::string fail_on_;
   std::string format_ = "table";
   std::string request_id_;
+  std::string on_;
   bool detach_ = false;
 };
 

@@ -48,8 +48,18 @@ std::string SpeedText(const kbench::v1::BaselineComparison& comparison, SpeedDet
   return text;
 }
 
+bool IsHold(const kbench::v1::CaseSpec& spec) { return spec.kernel() == "hold"; }
+
+std::string CaseName(const kbench::v1::CaseSpec& spec) {
+  return IsHold(spec) ? "hold " + spec.size()
+                      : fmt::format("{} {} {}", spec.kernel(), spec.dtype(), spec.size());
+}
+
 std::string CaseTitle(const CaseStatus& status) {
   const auto& spec = status.spec();
+  if (IsHold(spec)) {
+    return CaseName(spec) + (status.device().empty() ? "" : " on " + status.device());
+  }
   const std::string mode = spec.mode().empty() ? "cold" : spec.mode();
   std::string title = fmt::format("{} {} {}, {}", spec.kernel(), spec.dtype(),
                                   spec.shape().empty() ? spec.size() : spec.shape(), mode);

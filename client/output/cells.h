@@ -8,6 +8,10 @@
 
 namespace kbench::client {
 
+// Whether the case holds a device instead of measuring.
+bool IsHold(const kbench::v1::CaseSpec& spec);
+// "matmul fp16 4096", "hold 30m"
+std::string CaseName(const kbench::v1::CaseSpec& spec);
 // "matmul fp16 m=4096,n=4096,k=4096,layout=nn, cold, on cpu (AMD EPYC)"
 std::string CaseTitle(const kbench::v1::CaseStatus& status);
 

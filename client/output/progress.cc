@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "client/output/cells.h"
 #include "client/output/text_table.h"
 #include "client/output/time_range.h"
 #include "client/output/units.h"
@@ -30,6 +31,9 @@ std::string WaitText(const Job& job, double now) {
       {"NO_DEVICE", "no worker has such a device"},
       {"DEVICE_OFFLINE", "its device is offline"},
       {"DEVICE_LACKS_KERNEL", "no device it may run on has an implementation for it"},
+      {"DRAINING", "its device is being drained"},
+      {"QUARANTINED", "its device is in quarantine"},
+      {"DRIVER_MISMATCH", "the driver of its device was upgraded, the machine not restarted"},
       {"DEVICE_NOT_READY", "its device is being calibrated or is not fit to measure"}};
   const auto known = words.find(job.reason());
   return known == words.end() ? text : text + ": " + known->second;
@@ -44,7 +48,8 @@ std::string PhaseWord(const std::string& phase) {
                                                            {"measure", "measuring"},
                                                            {"check", "checking"},
                                                            {"profile", "profiling"},
-                                                           {"finish", "finishing"}};
+                                                           {"finish", "finishing"},
+                                                           {"hold", "held"}};
   const auto known = words.find(phase);
   return known == words.end() ? phase : known->second;
 }
@@ -69,7 +74,7 @@ std::string PhaseText(const Progress& progress) {
   }
   if (progress.interval_ratio() > 0) text += ", +-" + FormatPercent(progress.interval_ratio());
   if (progress.median_seconds() > 0) text += ", " + FormatSeconds(progress.median_seconds());
-  if (progress.has_elapsed()) {
+  if (progress.has_elapsed() && progress.phase() != "hold") {
     text += fmt::format(", {:.0f} s", ToSeconds(progress.elapsed()));
   }
   return text;
@@ -78,8 +83,7 @@ std::string PhaseText(const Progress& progress) {
 namespace {
 
 std::string CaseText(const Job& job, const CaseStatus& status) {
-  const auto& spec = status.spec();
-  std::string text = fmt::format("{} {} {}", spec.kernel(), spec.dtype(), spec.size());
+  std::string text = CaseName(status.spec());
   if (job.cases_size() > 1) {
     text = fmt::format("case {}/{} {}", status.index() + 1, job.cases_size(), text);
   }

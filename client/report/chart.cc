@@ -69,6 +69,9 @@ std::vector<double> Ticks(double low, double high, std::size_t most) {
 }
 
 std::pair<double, double> Padded(double low, double high, double least) {
+  // What no device has ever done must not make an axis of infinite length.
+  low = std::clamp(low, 1e-30, 1e30);
+  high = std::clamp(high, low, 1e30);
   const double missing = least / (high / low);
   const double margin = std::max(std::pow(high / low, 0.08), missing > 1 ? std::sqrt(missing) : 1);
   return {low / margin, high * margin};

@@ -27,7 +27,7 @@ ReportTable LaunchTable(const RoiModel& model) {
                             Starred(SecondsText(cost.row->device_time()), *cost.row),
                             SecondsText(EndToEndOf(*cost.row)),
                             is_reference ? Faint("reference") : RatioText(cost.end_to_end),
-                            is_reference ? Faint("-") : TableCell(cost.apart ? "yes" : "no")});
+                            cost.apart ? TableCell(*cost.apart ? "yes" : "no") : Faint("-")});
       title.clear();
     }
   }

@@ -13,9 +13,10 @@ using kbench::v1::Result;
 
 constexpr double kEssaySmallSum = 1048576;
 
-bool Apart(const kbench::v1::TimeDistribution& a, const kbench::v1::TimeDistribution& b) {
-  const bool sure = a.low() > 0 && b.low() > 0;
-  return sure && (a.low() > b.high() || b.low() > a.high());
+std::optional<bool> Apart(const kbench::v1::TimeDistribution& a,
+                          const kbench::v1::TimeDistribution& b) {
+  if (!(a.low() > 0) || !(b.low() > 0)) return std::nullopt;
+  return a.low() > b.high() || b.low() > a.high();
 }
 
 LaunchCosts CostsAt(const Series& series, const Series::Point& point) {
@@ -24,7 +25,7 @@ LaunchCosts CostsAt(const Series& series, const Series::Point& point) {
   for (const Role role : AllRoles()) {
     for (const Result& row : point.of->rows) {
       if (RoleOf(row.implementation()) != role || !IsUsable(row)) continue;
-      LaunchCost cost{&row, {}, false};
+      LaunchCost cost{&row, {}, {}};
       if (&row != found.reference) {
         cost.end_to_end = SpeedOf(EndToEndOf(row), EndToEndOf(*found.reference));
         cost.apart = Apart(EndToEndOf(row), EndToEndOf(*found.reference));
@@ -35,19 +36,19 @@ LaunchCosts CostsAt(const Series& series, const Series::Point& point) {
   return found;
 }
 
-// The extent of the essay's cell in this series, 0 where there is none.
-double EssayExtent(const Series& series) {
-  if (series.kernel == "sum") return 67108864;
-  if (series.kernel == "softmax" && series.axis == "rows") return 4096;
-  if (series.kernel == "matmul") return 4096;
-  return series.kernel == "attention" && series.axis == "s" ? 8192 : 0;
+// Whether the essay has a cell of this extent.
+bool IsEssayExtent(const Series& series, double extent) {
+  if (series.kernel == "sum") return extent == kEssaySmallSum || extent == 67108864;
+  if (series.kernel == "softmax") return series.axis == "rows" && extent == 4096;
+  if (series.kernel == "matmul") return extent == 4096;
+  return series.kernel == "attention" && series.axis == "s" && extent == 8192;
 }
 
 std::vector<const Series::Point*> Chosen(const Series& series) {
   std::vector<const Series::Point*> chosen;
   for (const auto& point : series.points) {
     const bool is_end = &point == &series.points.front() || &point == &series.points.back();
-    if (is_end || point.extent == EssayExtent(series)) chosen.push_back(&point);
+    if (is_end || IsEssayExtent(series, point.extent)) chosen.push_back(&point);
   }
   return chosen;
 }

@@ -2,6 +2,7 @@
 // thread-safe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ namespace kbench::client {
 // One implementation at a small size.
 struct LaunchCost {
   const kbench::v1::Result* row = nullptr;
-  Ratio end_to_end;    // the speed for who waits, against the reference; unknown for itself
-  bool apart = false;  // from the reference's end-to-end time: the intervals do not meet
+  Ratio end_to_end;  // the speed for who waits, against the reference; unknown for itself
+  // From the reference's end-to-end time: the intervals do not meet. Unknown without intervals.
+  std::optional<bool> apart = {};
 };
 
 struct LaunchCosts {
@@ -42,8 +44,8 @@ struct Price {
   Ratio device;  // speed of `dear` against `plain`
 };
 
-// triton minus triton-aot of the same variant, at the smallest, the essay's and the largest size of
-// each series: the price of Python's launch path.
+// triton minus triton-aot of the same variant, at the smallest, the essay's and the largest sizes
+// of each series: the price of Python's launch path.
 std::vector<Price> LaunchPathPrices(const std::vector<Series>& series);
 // triton-aot against cuda there: the price of the code generator.
 std::vector<Price> GeneratorPrices(const std::vector<Series>& series);

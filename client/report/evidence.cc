@@ -184,6 +184,15 @@ bool Evidence::cpu() const {
   });
 }
 
+std::vector<const Result*> Evidence::AllRows() const {
+  std::vector<const Result*> rows;
+  for (const MeasuredCase& one : cases) {
+    for (const Result& row : one.rows) rows.push_back(&row);
+  }
+  for (const Result& row : other_modes) rows.push_back(&row);
+  return rows;
+}
+
 const MeasuredCase* Evidence::Find(const std::string& kernel, const std::string& dtype,
                                    const std::string& shape) const {
   for (const MeasuredCase& one : cases) {

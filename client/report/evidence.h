@@ -36,7 +36,8 @@ struct Evidence {
   std::vector<std::string> notes;  // what was left out, or does not fit together, a sentence each
   std::vector<std::string> jobs;   // their ids, in the order of the results
 
-  bool cpu() const;  // the device is one
+  bool cpu() const;                                        // the device is one
+  std::vector<const kbench::v1::Result*> AllRows() const;  // of all modes
   const MeasuredCase* Find(const std::string& kernel, const std::string& dtype,
                            const std::string& shape) const;
 };

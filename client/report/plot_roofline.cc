@@ -80,7 +80,8 @@ std::string MemoryRoof(double bandwidth, const std::string& words, const std::st
   const double begin = std::max(x.low, y.low / bandwidth);
   const double end = std::min({x.high, y.high / bandwidth, ceiling / bandwidth});
   if (!(end > begin)) return "";
-  const double at = begin * std::pow(end / begin, 0.12);  // away from the marks
+  // Nothing stands above the roof; below it are marks, but for its beginning.
+  const double at = begin * std::pow(end / begin, label_shift < 0 ? 0.5 : 0.12);
   return SvgLine(x(begin), y(begin * bandwidth), x(end), y(end * bandwidth), classes) +
          SvgText(x(at) + (label_shift < 0 ? -8 : 10), y(at * bandwidth) + label_shift,
                  words + " " + FormatBytes(bandwidth), label_shift < 0 ? "end" : "start", "soft");

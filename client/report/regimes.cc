@@ -178,8 +178,10 @@ std::string SideName(Side side) {
 }
 
 bool IsLaunchBound(const Result& row) {
-  return Named(row.regime()) == Regime::kLaunch ||
-         EndToEndOf(row).median() > kLaunchFactor * row.device_time().median();
+  if (Named(row.regime()) == Regime::kLaunch) return true;
+  const auto call = EndToEndOf(row);
+  const double least = call.low() > 0 ? call.low() : call.median();
+  return least > kLaunchFactor * row.device_time().median();
 }
 
 std::vector<SeriesRegimes> RegimesOf(const std::vector<Series>& series) {

@@ -25,7 +25,7 @@ Side SideOf(double speed);
 std::string SideName(Side side);  // "behind", "tie", "ahead", "undecided"
 
 // A launch decides how long one waits: the worker's regime says so, or a call takes more than twice
-// as long from end to end as on the device.
+// as long from end to end, by the low end of its interval, as on the device.
 inline constexpr double kLaunchFactor = 2;
 bool IsLaunchBound(const kbench::v1::Result& row);
 

@@ -16,7 +16,7 @@ add_custom_command(
   VERBATIM)
 
 set(report_sources
-    ${CMAKE_CURRENT_BINARY_DIR}/implementation_lines.cc report/chart.cc report/cost_tables.cc report/costs.cc report/essay.cc
+    ${CMAKE_CURRENT_BINARY_DIR}/implementation_lines.cc report/chart.cc report/cost_tables.cc report/costs.cc report/environment_section.cc report/essay.cc
     report/essay_tables.cc report/evidence.cc report/html.cc report/line_count.cc report/lines_of_code.cc report/markdown.cc
     report/model.cc report/plot_launch.cc report/plot_ratio.cc report/plot_roofline.cc report/ratio.cc report/regimes.cc
     report/results_file.cc report/role.cc report/roi_document.cc report/row_tables.cc report/series.cc report/table_cells.cc

@@ -1,56 +1,19 @@
 #include "client/report/roi_document.h"
 
-#include <absl/time/time.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "client/output/units.h"
+#include "client/report/environment_section.h"
 #include "client/report/plots.h"
 #include "client/report/roi_tables.h"
-#include "client/version.h"
 
 namespace kbench::client {
 namespace {
 
 using kbench::v1::Result;
-
-std::vector<const Result*> AllRows(const Evidence& evidence) {
-  std::vector<const Result*> rows;
-  for (const MeasuredCase& one : evidence.cases) {
-    for (const Result& row : one.rows) rows.push_back(&row);
-  }
-  for (const Result& row : evidence.other_modes) rows.push_back(&row);
-  return rows;
-}
-
-std::string DateText(long seconds) {
-  return absl::FormatTime("%Y-%m-%d %H:%M UTC", absl::FromUnixSeconds(seconds),
-                          absl::UTCTimeZone());
-}
-
-// "2026-11-30 20:14 UTC" or "... to ..."; empty where no row tells.
-std::string WhenText(const Evidence& evidence) {
-  long first = 0;
-  long last = 0;
-  for (const Result* row : AllRows(evidence)) {
-    const long at = row->create_time().seconds();
-    if (at <= 0) continue;
-    first = first == 0 ? at : std::min(first, at);
-    last = std::max(last, at);
-  }
-  if (first == 0) return "";
-  const std::string begin = DateText(first);
-  const std::string end = DateText(last);
-  return begin == end ? begin : begin + " to " + end;
-}
-
-std::string DeviceText(const Evidence& evidence) {
-  const std::string& name = evidence.environment.device_name();
-  return name.empty() ? evidence.device : name;
-}
 
 std::string VersionText(const RoiModel& model) {
   const std::string& version = model.evidence.environment.kbench_version();
@@ -91,7 +54,7 @@ std::string FourText(const RoiModel& model, int number) {
 std::string RowsText(const RoiModel& model) {
   int ok = 0;
   int valid = 0;
-  const auto rows = AllRows(model.evidence);
+  const auto rows = model.evidence.AllRows();
   for (const Result* row : rows) {
     if (row->outcome() != kbench::v1::OUTCOME_OK) continue;
     ++ok;
@@ -136,11 +99,11 @@ ReportSection Regimes(const RoiModel& model) {
   ReportSection section{"The four regimes", "regimes", {}};
   section.blocks.emplace_back(ClaimTable(model));
   section.blocks.emplace_back(
-      Paragraph{"Speeds are those of Triton: above 1x it is faster. Small sizes are those at which "
-                "the launch decides for CUDA too; they go by the time from a call to its end, the "
-                "others by device time. Of the memory-bound sizes those from the boundary on are "
-                "large; where the data hold none, the largest is. Compute-bound is matmul, held "
-                "against cuBLAS."});
+      Paragraph{"Speeds are those of Triton: above 1x it is faster. Small sizes are those at "
+                "which the launch decides for CUDA too; they go by the time from a call to its "
+                "end, the others by device time. Of the memory-bound sizes those from the "
+                "boundary on are large; where the data hold none, the largest is. Compute-bound "
+                "is matmul, held against cuBLAS."});
   ReportTable where = BoundaryTable(model);
   where.title = "Where they lie";
   section.blocks.emplace_back(std::move(where));
@@ -148,11 +111,10 @@ ReportSection Regimes(const RoiModel& model) {
   launch.title = "The first size at which its own launch no longer decides";
   section.blocks.emplace_back(std::move(launch));
   section.blocks.emplace_back(Paragraph{fmt::format(
-      "The launch decides while kbench calls the row launch-bound, or a call takes more than {:g} "
-      "times as long as the device works. Memory or arithmetic: by the larger share of a roof, of "
-      "the fastest row. Not behind: the whole interval above 1/{:g}, half of the essay's loss of "
-      "5%, "
-      "at this size and all larger ones that are memory-bound.",
+      "The launch decides while kbench calls the row launch-bound, or the whole interval of a "
+      "call is more than {:g} times as long as the device works. Memory or arithmetic: by the "
+      "larger share of a roof, of the fastest row. Not behind: the whole interval above 1/{:g}, "
+      "half of the essay's loss of 5%, at this size and all larger ones that are memory-bound.",
       kLaunchFactor, 1 + kTieMargin)});
   return section;
 }
@@ -164,13 +126,12 @@ ReportSection Cells(const RoiModel& model) {
   ratios.title = "What it claims";
   section.blocks.emplace_back(std::move(ratios));
   section.blocks.emplace_back(Paragraph{fmt::format(
-      "Reproduced: the whole interval within a factor of {:g} of the essay's ratio and on its side "
-      "of "
-      "a tie (within {:g}). Direction only: on its side, of another size. Not reproduced: the "
-      "whole "
-      "interval on another side. Undecided: the interval reaches over a border, or there is none. "
-      "Rows of one case are paired by round; a ratio across dtypes goes from end to end of both "
-      "intervals. Attention is b=1,h=16,s=8192,d=64: the essay gives the length alone.",
+      "Reproduced: the whole interval within a factor of {:g} of the essay's ratio and on its "
+      "side of a tie (within {:g}). Direction only: on its side, of another size. Not "
+      "reproduced: the whole interval on another side. Undecided: the interval reaches over a "
+      "border, or there is none. Rows of one case are paired by round; a ratio across dtypes "
+      "goes from end to end of both intervals. Attention is b=1,h=16,s=8192,d=64: the essay "
+      "gives the length alone.",
       kFactor, 1 + kTieMargin)});
   return section;
 }
@@ -180,8 +141,8 @@ ReportSection Sizes(const RoiModel& model) {
   if (std::string svg = RatioPlot(model.regimes, model.evidence.cpu()); !svg.empty()) {
     section.blocks.emplace_back(
         Plot{std::move(svg),
-             "Device time, cold; bars are 95% intervals, most of them smaller than "
-             "the marks. Above the dashed line is faster than the reference."});
+             "Device time, cold; bars are 95% intervals, most of them smaller than the marks. "
+             "Above the dashed line is faster than the reference."});
   }
   for (const SeriesRegimes& one : model.regimes) {
     section.blocks.emplace_back(SeriesTable(model, one));
@@ -196,15 +157,14 @@ ReportSection Sizes(const RoiModel& model) {
 std::string FloorText(const RoiModel& model) {
   double null_kernel = 0;
   double event = 0;
-  for (const Result* row : AllRows(model.evidence)) {
+  for (const Result* row : model.evidence.AllRows()) {
     null_kernel = std::max(null_kernel, row->null_kernel_seconds());
     event = std::max(event, row->event_floor_seconds());
   }
   std::string text =
-      "The smallest size of each series. Host submit: what enqueueing one launch costs the caller; "
-      "end to end: a call until it is synchronised, on an idle queue with warm caches. Stands "
-      "apart: "
-      "the end-to-end interval does not meet the reference's.";
+      "The smallest size of each series. Host submit: what enqueueing one launch costs the "
+      "caller; end to end: a call until it is synchronised, on an idle queue with warm caches. "
+      "Stands apart: the end-to-end interval does not meet the reference's.";
   if (null_kernel > 0) {
     text += fmt::format(" An empty kernel takes {} on this device, an empty pair of events {}.",
                         FormatSeconds(null_kernel), FormatSeconds(event));
@@ -251,9 +211,9 @@ ReportSection Prices(const RoiModel& model) {
   };
   add(LaunchPathTable(model.launch_path), "Python's launch path: triton minus triton-aot",
       "no case has both, of one variant",
-      "The same kernel, launched from Python and from C++: differences of the medians, from end to "
-      "end "
-      "of both intervals. At the smallest, the essay's and the largest size of each series.");
+      "The same kernel, launched from Python and from C++: differences of the medians, from end "
+      "to end of both intervals. At the smallest, the essay's and the largest sizes of each "
+      "series.");
   add(GeneratorTable(model.generator), "The code generator: triton-aot against CUDA",
       "no case has both",
       "Both launched from C++: Triton's code beside the one written by hand, paired by round.");
@@ -267,8 +227,8 @@ ReportSection Shares(const RoiModel& model) {
         std::move(svg),
         "Roofs follow from the rows' shares: dashed by the datasheet, solid as this device was "
         "measured. Large marks: the largest size of each series; marks of one size stand side by "
-        "side. A memory-bound kernel whose "
-        "data lie in a cache may stand above the memory's roof."});
+        "side. A memory-bound kernel whose data lie in a cache may stand above "
+        "the memory's roof."});
   }
   section.blocks.emplace_back(ShareTable(model));
   return section;
@@ -284,10 +244,8 @@ ReportSection Truncated(const RoiModel& model) {
   section.blocks.emplace_back(TruncationTable(model.truncations));
   section.blocks.emplace_back(
       Paragraph{"Rounding to tf32 errs by at most 2^-11 of a number, and a product of rounded "
-                "inputs stays below "
-                "that in the norm; truncation errs by up to 2^-10, always towards zero. So an "
-                "error above 2^-11 "
-                "and up to 2^-9 shows truncated inputs."});
+                "inputs stays below that in the norm; truncation errs by up to 2^-10, always "
+                "towards zero. So an error above 2^-11 and up to 2^-9 shows truncated inputs."});
   return section;
 }
 
@@ -295,9 +253,10 @@ ReportSection Code(const RoiModel& model) {
   ReportSection section{"Lines of code", "code", {}};
   section.blocks.emplace_back(CodeTable(model));
   section.blocks.emplace_back(Paragraph{
-      "Counted when this client was built: lines of the implementation's files that hold more than "
-      "blanks and comments. A file that holds variants counts whole for each. Device headers are "
-      "those it includes, which others may share; triton-aot is compiled from Triton's file."});
+      "Counted when this client was built: lines of the implementation's files that hold more "
+      "than blanks and comments. A file that holds variants counts whole for each. Device "
+      "headers are those it includes, which others may share; triton-aot is compiled from "
+      "Triton's file."});
   return section;
 }
 
@@ -324,58 +283,6 @@ ReportSection Rows(const RoiModel& model) {
   return section;
 }
 
-std::string ClockText(const RoiModel& model) {
-  double low = 0;
-  double high = 0;
-  for (const Result* row : AllRows(model.evidence)) {
-    const double clock = row->telemetry().sm_clock_hertz();
-    if (!(clock > 0)) continue;
-    low = low == 0 ? clock : std::min(low, clock);
-    high = std::max(high, clock);
-  }
-  if (low == 0) return "not known";
-  if (high - low < 1e6) return fmt::format("{:.0f} MHz", high / 1e6);
-  return fmt::format("{:.0f} to {:.0f} MHz, mean of each row", low / 1e6, high / 1e6);
-}
-
-ReportSection Environment(const RoiModel& model, const RoiSource& source) {
-  ReportSection section{"Environment", "environment", {}};
-  const auto& environment = model.evidence.environment;
-  ReportTable table{{"what", "value"}, {}, {}};
-  const auto add = [&](const std::string& what, const std::string& value) {
-    if (!value.empty()) table.rows.push_back({what, value});
-  };
-  add("device", DeviceText(model.evidence) + " (" + model.evidence.device + ")");
-  add("UUID", environment.device_uuid());
-  add("host", environment.hostname());
-  add("driver", environment.driver());
-  add("clock", ClockText(model));
-  for (const auto& [name, value] : std::map<std::string, std::string>(
-           environment.settings().begin(), environment.settings().end())) {
-    add(name, value);
-  }
-  std::map<std::string, std::set<std::string>> libraries;  // rows of several runners
-  for (const Result* row : AllRows(model.evidence)) {
-    for (const auto& [name, version] : row->environment().libraries()) {
-      libraries[name].insert(version);
-    }
-  }
-  for (const auto& [name, versions] : libraries)
-    add(name, fmt::format("{}", fmt::join(versions, ", ")));
-  add("kbench", environment.kbench_version());
-  add("engine", environment.engine_version());
-  add("measured", WhenText(model.evidence));
-  add("report by", std::string("kbench-client ") + kClientVersion);
-  section.blocks.emplace_back(std::move(table));
-  section.blocks.emplace_back(Paragraph{"Measured again by:"});
-  section.blocks.emplace_back(CodeBlock{source.again});
-  if (!source.same.empty()) {
-    section.blocks.emplace_back(Paragraph{"The same page from the same results:"});
-    section.blocks.emplace_back(CodeBlock{source.same});
-  }
-  return section;
-}
-
 }  // namespace
 
 Document RoiDocument(const RoiModel& model, const RoiSource& source) {
@@ -388,7 +295,7 @@ Document RoiDocument(const RoiModel& model, const RoiSource& source) {
   document.sections = {Short(model, source), Regimes(model),   Cells(model),
                        Sizes(model),         Launches(model),  Prices(model),
                        Shares(model),        Truncated(model), Code(model),
-                       Compiles(model),      Rows(model),      Environment(model, source)};
+                       Compiles(model),      Rows(model),      EnvironmentSection(model, source)};
   return document;
 }
 

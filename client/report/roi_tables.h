@@ -11,7 +11,7 @@ namespace kbench::client {
 
 ReportTable ClaimTable(const RoiModel& model);       // the four regimes
 ReportTable BoundaryTable(const RoiModel& model);    // where they lie
-ReportTable LaunchEndTable(const RoiModel& model);    // of each implementation's launch
+ReportTable LaunchEndTable(const RoiModel& model);   // of each implementation's launch
 ReportTable FigureTable(const RoiModel& model);      // the essay's values beside ours
 ReportTable EssayRatioTable(const RoiModel& model);  // and its ratios
 ReportTable SeriesTable(const RoiModel& model, const SeriesRegimes& regimes);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -106,18 +105,6 @@ std::string Series::Title() const {
   std::string title = kernel + " " + dtype;
   if (!rest.empty()) title += ", " + rest;
   return points.size() > 1 ? title + ", by " + axis : title;
-}
-
-std::string Series::Anchor() const {
-  std::string anchor;
-  for (const char c : Title()) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      anchor += c;
-    } else if (!anchor.empty() && anchor.back() != '-') {
-      anchor += '-';
-    }
-  }
-  return anchor;
 }
 
 std::vector<Series> SeriesOf(const Evidence& evidence) {

@@ -21,8 +21,6 @@ struct Series {
 
   // "chain fp32, depth=30, by n"
   std::string Title() const;
-  // "chain-fp32-depth-30-by-n": for an anchor.
-  std::string Anchor() const;
 };
 
 // Points into `evidence`, which has to outlive them. Kernels in the catalog's order. A case that

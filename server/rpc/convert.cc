@@ -1,5 +1,6 @@
 #include "server/rpc/convert.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "proto/support/clock.h"
@@ -58,6 +59,12 @@ void FillFromJob(const kbench::v1::Job& job, double created_at, scheduler::JobEn
     if (item.ref.index < job.spec().cases_size()) {
       item.need = NeedOf(job.spec().cases(item.ref.index));
     }
+    if (entry.hold) {
+      // As long as was asked for, or shorter.
+      item.estimate = ToSeconds(job.spec().hold().duration());
+      item.estimate_low = std::min(1.0, item.estimate);
+      item.estimate_high = item.estimate;
+    }
   }
 }
 
@@ -85,13 +92,22 @@ std::string WaitMessage(const std::string& reason) {
            "`kbench-client up`";
   }
   if (reason == "DEVICE_OFFLINE") {
-    return "its device is offline; the job runs when the device's worker comes back";
+    return "its device is offline; the job runs when the device's worker comes back (--device "
+           "names "
+           "another one)";
   }
   if (reason == "DEVICE_LACKS_KERNEL") {
     return "no device it may run on has an implementation for it; see `kbench-client devices`";
   }
   if (reason == "DEVICE_NOT_READY") {
     return "its device is being calibrated or is not fit to measure; see `kbench-client devices`";
+  }
+  if (reason == "DRAINING" || reason == "QUARANTINED") {
+    return "its device takes nothing until it is resumed; see `kbench-client devices`";
+  }
+  if (reason == "DRIVER_MISMATCH") {
+    return "the driver of its device was upgraded and the machine not restarted; the job runs when "
+           "that has been done";
   }
   return "";
 }

@@ -38,6 +38,7 @@ double Coordinator::Now() const { return wall_offset_ + clock_.SteadySeconds(); 
 
 absl::Status Coordinator::Start() {
   started_at_ = Now();
+  KB_RETURN_IF_ERROR(LoadDurations());
   KB_RETURN_IF_ERROR(Load());
   KB_ASSIGN_OR_RETURN(auto results, store_.LatestResults(kMostResultSeries));
   // Oldest first, so that the newest is the last to be evicted.
@@ -49,6 +50,7 @@ absl::Status Coordinator::Start() {
 
 absl::Status Coordinator::Load() {
   KB_ASSIGN_OR_RETURN(store::Restored restored, store_.Restore());
+  KB_ASSIGN_OR_RETURN(const store::StoredDevices stored_devices, store_.ReadDevices());
   std::map<std::string, ActiveJob> active;
   for (std::size_t i = 0; i < restored.jobs.size(); ++i) {
     scheduler::JobEntry& entry = restored.jobs[i];
@@ -61,9 +63,15 @@ absl::Status Coordinator::Load() {
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
   MutexLock lock(mutex_);
   active_ = std::move(active);
+  hold_lapses_.clear();
+  for (const scheduler::JobEntry& entry : restored.jobs) {
+    if (entry.hold) HoldAssigned(entry.name);
+  }
   next_order_ = restored.next_order;
-  scheduler_ = scheduler::Scheduler(options_.scheduler);
+  ResetScheduler();
   broken_ = false;
+  RestoreDevices(stored_devices);
+  for (scheduler::JobEntry& entry : restored.jobs) FillEstimates(*active_[entry.name].spec, entry);
   CommitEffects(
       scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch, restored.usages));
   return absl::OkStatus();
@@ -84,7 +92,7 @@ void Coordinator::OnStoreFailure(const absl::Status& status, std::int64_t genera
     sessions_.clear();
     // What memory says may not be on disk: it is void. Workers keep their attempts and their
     // results, and say so when they come back.
-    scheduler_ = scheduler::Scheduler(options_.scheduler);
+    ResetScheduler();
     active_.clear();
     progress_.clear();
   }
@@ -115,7 +123,10 @@ void Coordinator::TimerLoop() {
       if (!stop_) timer_wake_.WaitFor(mutex_, options_.timer_seconds);
       if (stop_) return;
       broken = broken_;
-      if (!broken && !draining_) CommitEffects(scheduler_.Tick(Now()));
+      if (!broken && !draining_) {
+        CommitEffects(scheduler_.Tick(Now()));
+        LapseHolds();
+      }
     }
     const double steady = clock_.SteadySeconds();
     if (broken && steady - last_recovery > kRecoverySeconds) {

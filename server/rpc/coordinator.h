@@ -22,13 +22,16 @@
 #include "kbench/v1/worker_service.pb.h"
 #include "proto/support/clock.h"
 #include "proto/support/mutex.h"
+#include "server/history/durations.h"
 #include "server/metrics/metrics.h"
 #include "server/rpc/device_registry.h"
 #include "server/rpc/executor.h"
 #include "server/rpc/links.h"
+#include "server/rpc/maintenance.h"
 #include "server/rpc/queue_hub.h"
 #include "server/rpc/queue_snapshot.h"
 #include "server/rpc/running_progress.h"
+#include "server/rpc/validate_device.h"
 #include "server/rpc/watch_hub.h"
 #include "server/scheduler/scheduler.h"
 #include "server/store/spec_pool.h"
@@ -44,6 +47,8 @@ struct CoordinatorOptions {
   int most_queued_cases = 100'000;
   double queue_seconds = 0.5;      // between two messages to who watches the queue, at least
   double queue_ping_seconds = 15;  // after which an unchanged one is sent again
+  double max_hold_seconds = 2 * 3600;
+  double hold_lapse_seconds = 60;  // an attached hold whose client is silent for this long ends
 };
 
 class Coordinator {
@@ -64,6 +69,8 @@ class Coordinator {
   absl::StatusOr<kbench::v1::Job> Get(const std::string& name);
   absl::StatusOr<kbench::v1::ListJobsResponse> List(const kbench::v1::ListJobsRequest& request);
   absl::StatusOr<kbench::v1::Job> Cancel(const std::string& name);
+  absl::StatusOr<kbench::v1::KeepHoldResponse> KeepHold(const std::string& name);
+  absl::StatusOr<kbench::v1::Job> EndHold(const std::string& name, int exit_code);
   // A snapshot, then events, then `final`; the watcher is closed at the end.
   void Watch(const std::string& name, std::shared_ptr<Watcher> watcher);
   void Unwatch(const std::string& name, const Watcher* watcher);
@@ -76,6 +83,15 @@ class Coordinator {
   double least_queue_seconds() const { return options_.queue_seconds; }
 
   std::vector<kbench::v1::Device> Devices();
+  // coordinator_devices.cc. A device by its name or UUID; NOT_FOUND names those that are known.
+  // `kind`: drain, quarantine. Durable when they return.
+  absl::StatusOr<kbench::v1::Device> BlockDevice(const std::string& device, const std::string& kind,
+                                                 const std::string& reason, const std::string& by);
+  absl::StatusOr<kbench::v1::Device> ResumeDevice(const std::string& device, const std::string& by);
+  // A selector; empty: none any more. `owner` empty: everybody's.
+  absl::Status SetDefaultDevice(const std::string& device, const std::string& owner);
+  // Empty: nothing is set. The flag: it is the owner's own, not everybody's.
+  std::pair<std::string, bool> DefaultDeviceOf(const std::string& owner);
   kbench::v1::ListKernelsResponse Kernels();
 
   void OnWorkerMessage(const std::shared_ptr<WorkerLink>& link, kbench::v1::WorkerMessage message);
@@ -117,6 +133,8 @@ class Coordinator {
   // False when the device has nothing for the case.
   bool AddAssign(const scheduler::AssignTo& assign, Step& step)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AddHold(const scheduler::AssignTo& assign, const kbench::v1::JobSpec& spec, Step& step)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Commit(Step step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CommitEffects(scheduler::Effects effects) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnCommitted(const std::shared_ptr<Step>& step, std::int64_t generation,
@@ -132,9 +150,21 @@ class Coordinator {
                                                const std::string& digest, bool& found);
   absl::Status StoreJob(const kbench::v1::SubmitJobRequest& request, const std::string& digest,
                         const kbench::v1::Job& job);
-  void JobIsDurable(const kbench::v1::Job& job, const scheduler::JobEntry& entry);
+  void JobIsDurable(const kbench::v1::Job& job, scheduler::JobEntry entry);
   void Decorate(kbench::v1::Job& job);
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
+
+  // coordinator_durations.cc
+  void ResetScheduler() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long the cases of a job will take where they will run, as far as that is known.
+  void FillEstimates(const kbench::v1::JobSpec& spec, scheduler::JobEntry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EstimateOn(const kbench::v1::JobSpec& spec, const kbench::v1::Device* device,
+                  scheduler::Case& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RecordDuration(const scheduler::Effects& effects,
+                      const std::vector<kbench::v1::Result>& results)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status LoadDurations();
 
   // coordinator_queue.cc
   // Where a waiting job stood as its watchers last heard.
@@ -157,6 +187,14 @@ class Coordinator {
   // False for the word of an attempt that is not the newest of a running case.
   bool NoteProgress(const kbench::v1::AttemptProgress& progress);
 
+  // coordinator_holds.cc
+  void HoldAssigned(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // OK when the job is a hold that has a device.
+  absl::Status CheckHeld(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LapseHolds() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Where a running case runs: host and UUID.
+  void FillPlace(kbench::v1::CaseStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   // coordinator_workers.cc
   // Links are closed outside the lock: an end may call back in.
   using Closings = std::vector<std::pair<std::shared_ptr<WorkerLink>, absl::Status>>;
@@ -176,6 +214,31 @@ class Coordinator {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   metrics::LiveState Live();
 
+  // coordinator_devices.cc
+  absl::StatusOr<std::string> KnownDevice(const std::string& typed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // As scheduler::WorkerEntry::blocked.
+  std::string BlockedBy(const std::string& device) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<kbench::v1::Device> ChangeMaintenance(
+      const std::string& typed,
+      const std::function<std::vector<store::MaintenanceRecord>(const std::string&)>& change);
+  std::pair<std::string, bool> DefaultOf(const std::string& owner)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Brings registry and scheduler in step with the device's maintenance and state.
+  scheduler::Effects FollowMaintenance(const std::string& device)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // For the check of a submission of this owner.
+  DeviceContext DeviceContextFor(const std::string& owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Why the device that a job waits for is blocked, for a person; empty: it is not.
+  std::string BlockedText(const std::string& job, const std::string& reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RestoreDevices(const store::StoredDevices& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void KeepDevice(const kbench::v1::Device& device, Step& step)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Faults, canaries, and what else of a heartbeat is not forgotten.
+  void OnDeviceNews(const Session& session, const kbench::v1::Heartbeat& heartbeat)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   store::Store& store_;
   metrics::Metrics& metrics_;
   Clock& clock_;
@@ -191,11 +254,18 @@ class Coordinator {
   CondVar timer_wake_;
   scheduler::Scheduler scheduler_ ABSL_GUARDED_BY(mutex_);
   DeviceRegistry devices_ ABSL_GUARDED_BY(mutex_);
+  history::Durations durations_ ABSL_GUARDED_BY(mutex_);
+  MaintenanceBook maintenance_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> defaults_ ABSL_GUARDED_BY(mutex_);  // by owner; "": everybody
+  std::map<std::string, double> written_at_ ABSL_GUARDED_BY(mutex_);     // devices, by name
   std::map<std::string, ActiveJob> active_ ABSL_GUARDED_BY(mutex_);
   store::SpecPool specs_ ABSL_GUARDED_BY(mutex_);  // of `active_`
   std::map<std::shared_ptr<WorkerLink>, Session> sessions_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, ToldPlace> places_ ABSL_GUARDED_BY(mutex_);
   std::map<scheduler::CaseRef, RunningProgress> progress_ ABSL_GUARDED_BY(mutex_);  // of what runs
+  // When the client of a hold that runs has been silent for too long. Not durable: a restart grants
+  // the whole time again.
+  std::map<std::string, double> hold_lapses_ ABSL_GUARDED_BY(mutex_);
   std::int64_t next_order_ ABSL_GUARDED_BY(mutex_) = 1;
   std::int64_t generation_ ABSL_GUARDED_BY(mutex_) = 1;  // steps of an older one are void
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;          // a commit failed: waiting for the store

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <future>
 #include <set>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kernels/catalog/catalog.h"
@@ -82,7 +83,7 @@ absl::StatusOr<Job> Coordinator::Submit(const SubmitJobRequest& request) {
   {
     MutexLock lock(mutex_);
     KB_RETURN_IF_ERROR(CheckServing());
-    const ValidateContext context{&devices_, Now() - started_at_ < options_.known_again_seconds};
+    const ValidateContext context{DeviceContextFor(request.owner()), options_.max_hold_seconds};
     KB_ASSIGN_OR_RETURN(*job.mutable_spec(), ValidateSubmit(request, context));
     const int queued = scheduler_.QueuedCases();
     if (queued + job.spec().cases_size() > options_.most_queued_cases) {
@@ -139,18 +140,20 @@ absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::s
   return promise.get_future().get();
 }
 
-void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry) {
+void Coordinator::JobIsDurable(const Job& job, scheduler::JobEntry entry) {
   metrics_.JobSubmitted();
   MutexLock lock(mutex_);
   if (broken_) return;  // the store gives it back at the recovery
   active_[job.name()] = {specs_.Get(job.spec().SerializeAsString()),
                          static_cast<double>(ToMicros(job.create_time())) * 1e-6};
-  CommitEffects(scheduler_.AddJob(Now(), entry));
+  FillEstimates(job.spec(), entry);
+  CommitEffects(scheduler_.AddJob(Now(), std::move(entry)));
 }
 
 void Coordinator::Decorate(Job& job) {
   if (HasEnded(job)) return;
   MutexLock lock(mutex_);
+  for (kbench::v1::CaseStatus& status : *job.mutable_cases()) FillPlace(status);
   const scheduler::Place place = scheduler_.PlaceOf(Now(), job.name());
   job.set_queue_position(place.position);
   job.set_estimated_seconds(place.estimated_seconds);
@@ -158,7 +161,8 @@ void Coordinator::Decorate(Job& job) {
   const std::string reason = scheduler_.WaitReason(Now(), job.name());
   if (reason.empty()) return;
   job.set_reason(reason);
-  job.set_message(WaitMessage(reason));
+  const std::string blocked = BlockedText(job.name(), reason);
+  job.set_message(blocked.empty() ? WaitMessage(reason) : blocked);
 }
 
 absl::StatusOr<Job> Coordinator::Get(const std::string& name) {
@@ -228,18 +232,6 @@ void Coordinator::StartWatch(const std::string& name, const std::shared_ptr<Watc
 
 void Coordinator::Unwatch(const std::string& name, const Watcher* watcher) {
   hub_.Remove(JobName(name), watcher);
-}
-
-std::vector<kbench::v1::Device> Coordinator::Devices() {
-  std::vector<kbench::v1::Device> devices;
-  MutexLock lock(mutex_);
-  for (const kbench::v1::Device* device : devices_.All()) {
-    devices.push_back(*device);
-    if (const auto running = scheduler_.RunningOn(device->name())) {
-      devices.back().set_current_job(running->job);
-    }
-  }
-  return devices;
 }
 
 kbench::v1::ListKernelsResponse Coordinator::Kernels() {

@@ -176,7 +176,8 @@ QueueUpdate Coordinator::PlaceOf(const std::string& job) {
   update.set_position(place.position);
   if (place.start.known) SetRange(place.start, update.mutable_start_estimate());
   update.set_reason(scheduler_.WaitReason(Now(), job));
-  update.set_message(WaitMessage(update.reason()));
+  const std::string blocked = BlockedText(job, update.reason());
+  update.set_message(blocked.empty() ? WaitMessage(update.reason()) : blocked);
   return update;
 }
 

@@ -25,6 +25,7 @@ void Coordinator::AddEffects(scheduler::Effects effects, const CaseResults* resu
     if (link == nullptr) continue;
     CoordinatorMessage message;
     *message.mutable_cancel()->mutable_id() = ToAttemptId(cancel.ref, cancel.attempt, cancel.epoch);
+    message.mutable_cancel()->set_finished(cancel.finished);
     step.sends.emplace_back(link, std::move(message));
   }
   for (const auto& assign : effects.assigns) {
@@ -43,6 +44,7 @@ void Coordinator::AddCase(const scheduler::Case& item, const CaseResults* result
   event.job = item.ref.job;
   *event.event.mutable_time() = ToTimestamp(clock_.WallMicros());
   *event.event.mutable_case_changed() = ToCaseStatus(item, job->second.spec->cases(item.ref.index));
+  FillPlace(*event.event.mutable_case_changed());
   if (results != nullptr && results->ref == item.ref && scheduler::IsFinal(item.state)) {
     for (const auto& result : results->results) {
       *event.event.mutable_case_changed()->add_results() = result;
@@ -67,6 +69,7 @@ void Coordinator::AddJobTransition(const scheduler::JobTransition& job, Step& st
         metrics_.JobCompleted(state, queue_seconds, run_seconds);
       });
   active_.erase(job.job);
+  hold_lapses_.erase(job.job);
 }
 
 bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
@@ -75,6 +78,7 @@ bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
   if (job == active_.end() || device == nullptr) return false;
   const kbench::v1::JobSpec& spec = *job->second.spec;
   const kbench::v1::CaseSpec& item = spec.cases(assign.ref.index);
+  if (spec.has_hold()) return AddHold(assign, spec, step);
   Selection selection =
       SelectImplementations({spec.implementations().begin(), spec.implementations().end()}, *device,
                             item, {spec.environments().begin(), spec.environments().end()});
@@ -95,6 +99,20 @@ bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
   *out.mutable_policy() = spec.policy();
   out.set_baseline(selection.baseline);
   out.set_more_of_job(assign.more_of_job);
+  step.sends.emplace_back(link, std::move(message));
+  return true;
+}
+
+bool Coordinator::AddHold(const scheduler::AssignTo& assign, const kbench::v1::JobSpec& spec,
+                          Step& step) {
+  HoldAssigned(assign.ref.job);
+  const auto link = LinkOf(assign.worker_id);
+  if (link == nullptr) return true;
+  CoordinatorMessage message;
+  kbench::v1::Assign& out = *message.mutable_assign();
+  *out.mutable_id() = ToAttemptId(assign.ref, assign.attempt, assign.epoch);
+  *out.mutable_case_() = spec.cases(assign.ref.index);
+  *out.mutable_hold() = spec.hold();
   step.sends.emplace_back(link, std::move(message));
   return true;
 }

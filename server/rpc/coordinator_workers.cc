@@ -27,6 +27,33 @@ absl::Status Invalid(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kInvalidArgument, message, {.reason = reason});
 }
 
+constexpr int kMostLabels = 16;
+constexpr std::size_t kMostLabelBytes = 63;
+
+bool IsLabelText(const std::string& text) {
+  return text.size() <= kMostLabelBytes &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';
+         });
+}
+
+// They are typed into selectors.
+absl::Status CheckDeviceLabels(const kbench::v1::Device& device) {
+  if (device.labels_size() > kMostLabels) {
+    return Invalid(fmt::format("{} labels of a device are too many: at most {}",
+                               device.labels_size(), kMostLabels),
+                   "TOO_MANY_LABELS");
+  }
+  for (const auto& [key, value] : device.labels()) {
+    if (!key.empty() && IsLabelText(key) && IsLabelText(value)) continue;
+    return Invalid(fmt::format("a device's label is letters, digits, '.', '_', '-' and '/', at "
+                               "most {} on each side, not '{}={}'",
+                               kMostLabelBytes, key, value),
+                   "BAD_LABEL");
+  }
+  return absl::OkStatus();
+}
+
 // A device's name is a metric label and a word of the command line.
 absl::Status CheckHello(const WorkerHello& hello) {
   if (hello.worker_id().empty() || hello.boot_id().empty()) {
@@ -50,12 +77,12 @@ absl::Status CheckHello(const WorkerHello& hello) {
         "the device name " + name + " means any device of its kind; give the worker another --name",
         "BAD_DEVICE_NAME");
   }
-  return absl::OkStatus();
+  return CheckDeviceLabels(hello.device());
 }
 
 // Not while it is CALIBRATING, WEDGED or FAILED.
 bool TakesCases(const std::string& state) {
-  return state.empty() || state == "READY" || state == "BUSY";
+  return state.empty() || state == "READY" || state == "BUSY" || state == "HELD";
 }
 
 std::vector<scheduler::Held> ToHeldList(
@@ -92,6 +119,9 @@ scheduler::AttemptEnd EndOf(const AttemptResult& result) {
     return {scheduler::AttemptEnd::Kind::kInfra, result.infra_error()};
   }
   if (result.cancelled()) return {scheduler::AttemptEnd::Kind::kCancelled, ""};
+  if (result.has_hold()) {
+    return {scheduler::AttemptEnd::Kind::kResult, result.hold().message(), "HOLD_ENDED"};
+  }
   if (result.results().empty()) {
     return {scheduler::AttemptEnd::Kind::kInfra, "the worker sent no result"};
   }
@@ -189,19 +219,15 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
     closings.emplace_back(link, status);
     return;
   }
-  const kbench::v1::Device& device = hello.device();
-  scheduler::WorkerEntry worker;
+  const kbench::v1::Device device = devices_.Completed(hello.device());
+  scheduler::WorkerEntry worker = SelectableOf(device);
   worker.worker_id = hello.worker_id();
   worker.boot_id = hello.boot_id();
-  worker.device = device.name();
-  worker.device_kind = device.kind();
   worker.device_key = DeviceKey(device);
   worker.capabilities = CapabilitiesOf(device);
   worker.ready = TakesCases(device.state());
-  worker.uuid = device.uuid();
-  worker.model = device.model();
-  worker.architecture = device.architecture();
-  worker.labels = {device.labels().begin(), device.labels().end()};
+  worker.blocked = device.state_reason() == "DRIVER_MISMATCH" ? device.state_reason()
+                                                              : maintenance_.Blocked(device.name());
   scheduler::HelloAnswer answer = scheduler_.WorkerHello(Now(), worker, ToHeldList(hello.held()));
   if (!answer.accepted) {
     spdlog::warn("worker {} refused: {}", hello.worker_id(), answer.refusal);
@@ -219,8 +245,11 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
   spdlog::info("worker {} offers device {} ({}, {} implementations)", hello.worker_id(),
                device.name(), device.model(), device.implementations_size());
   sessions_[link] = {hello.worker_id(), hello.boot_id()};
-  devices_.WorkerSaidHello(device, hello.worker_id(), clock_.WallMicros());
   Step step;
+  step.batch.devices.forgotten =
+      devices_.WorkerSaidHello(device, hello.worker_id(), clock_.WallMicros());
+  KeepDevice(*devices_.Find(device.name()), step);
+  devices_.SetMaintenance(device.name(), maintenance_.Of(device.name()));
   CoordinatorMessage message;
   kbench::v1::Welcome& welcome = *message.mutable_welcome();
   *welcome.mutable_heartbeat_interval() = ToDuration(options_.heartbeat_seconds);
@@ -243,6 +272,7 @@ void Coordinator::OnHeartbeat(const Session& session, const kbench::v1::Heartbea
     if (device != nullptr)
       scheduler_.WorkerOffers(Now(), session.worker_id, CapabilitiesOf(*device));
   }
+  OnDeviceNews(session, heartbeat);
   CommitEffects(scheduler_.WorkerHeartbeat(Now(), session.worker_id, session.boot_id,
                                            TakesCases(heartbeat.device_state()),
                                            heartbeat.draining(), ToHeldList(heartbeat.held())));
@@ -297,6 +327,10 @@ void Coordinator::OnResult(const std::shared_ptr<WorkerLink>& link, const Sessio
       results.results.push_back(std::move(*result.mutable_results(i)));
     }
     step.batch.results = results.results;
+    RecordDuration(answer.effects, results.results);
+    if (result.hold().has_exit_code()) {
+      step.batch.hold_ends.push_back({result.id().job(), result.hold().exit_code()});
+    }
     step.on_durable.push_back([this, stored = results.results] {
       for (const Result& item : stored) metrics_.RecordResult(item);
     });
@@ -317,6 +351,10 @@ void Coordinator::OnWorkerGone(const std::shared_ptr<WorkerLink>& link) {
   spdlog::info("worker {} has left", session.worker_id);
   devices_.WorkerLeft(session.worker_id);
   if (draining_) return;  // nothing is assigned any more
+  if (const kbench::v1::Device* device = devices_.OfWorker(session.worker_id)) {
+    // What the worker itself said of its device ends with it.
+    CommitEffects(FollowMaintenance(device->name()));
+  }
   CommitEffects(scheduler_.WorkerGone(Now(), session.worker_id, session.boot_id));
 }
 

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "proto/support/error.h"
 #include "proto/support/rpc_status.h"
+#include "server/auth/caller.h"
 
 namespace kbench::server {
 
@@ -22,12 +23,17 @@ void LeaveOutHidden(kbench::v1::Device* device) {
 
 }  // namespace
 
-grpc::Status DeviceService::ListDevices(grpc::ServerContext*, const kbench::v1::ListDevicesRequest*,
+grpc::Status DeviceService::ListDevices(grpc::ServerContext*,
+                                        const kbench::v1::ListDevicesRequest* request,
                                         kbench::v1::ListDevicesResponse* response) {
   for (kbench::v1::Device& device : coordinator_.Devices()) {
     LeaveOutHidden(&device);
     *response->add_devices() = std::move(device);
   }
+  const auto [chosen, is_owners] =
+      coordinator_.DefaultDeviceOf(auth::CurrentCaller().OwnerOf(request->owner()));
+  response->set_default_device(chosen);
+  response->set_default_is_owners(is_owners);
   response->set_server_version(KBENCH_VERSION);
   return grpc::Status::OK;
 }

@@ -8,6 +8,20 @@
 #include "server/rpc/watch_stream.h"
 
 namespace kbench::server {
+namespace {
+
+// A hold's command is the caller's own code, run as the worker's user.
+absl::Status CheckMayRunCode(const auth::Caller& caller, const kbench::v1::JobSpec& spec) {
+  if (spec.hold().command().empty() || auth::Includes(caller.role, auth::Role::kCode)) {
+    return absl::OkStatus();
+  }
+  return MakeError(absl::StatusCode::kPermissionDenied,
+                   "a command on the worker's host wants the role code, and you are " +
+                       auth::RoleName(caller.role) + "; without --remote it runs on this machine",
+                   {.reason = "ROLE_TOO_LOW"});
+}
+
+}  // namespace
 
 absl::Status JobService::CheckMayChange(const std::string& job, const std::string& verb) {
   const auth::Caller& caller = auth::CurrentCaller();
@@ -19,8 +33,11 @@ absl::Status JobService::CheckMayChange(const std::string& job, const std::strin
 grpc::Status JobService::SubmitJob(grpc::ServerContext*,
                                    const kbench::v1::SubmitJobRequest* request,
                                    kbench::v1::Job* job) {
+  const auth::Caller& caller = auth::CurrentCaller();
+  const absl::Status allowed = CheckMayRunCode(caller, request->spec());
+  if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::Job>(allowed), job);
   kbench::v1::SubmitJobRequest owned = *request;
-  owned.set_owner(auth::CurrentCaller().OwnerOf(request->owner()));
+  owned.set_owner(caller.OwnerOf(request->owner()));
   return Reply(coordinator_.Submit(owned), job);
 }
 
@@ -41,6 +58,21 @@ grpc::Status JobService::CancelJob(grpc::ServerContext*,
   const absl::Status allowed = CheckMayChange(request->name(), "cancel");
   if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::Job>(allowed), job);
   return Reply(coordinator_.Cancel(request->name()), job);
+}
+
+grpc::Status JobService::KeepHold(grpc::ServerContext*, const kbench::v1::KeepHoldRequest* request,
+                                  kbench::v1::KeepHoldResponse* response) {
+  const absl::Status allowed = CheckMayChange(request->name(), "keep");
+  if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::KeepHoldResponse>(allowed), response);
+  return Reply(coordinator_.KeepHold(request->name()), response);
+}
+
+grpc::Status JobService::EndHold(grpc::ServerContext*, const kbench::v1::EndHoldRequest* request,
+                                 kbench::v1::Job* job) {
+  auth::NoteJob(JobName(request->name()));
+  const absl::Status allowed = CheckMayChange(request->name(), "end");
+  if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::Job>(allowed), job);
+  return Reply(coordinator_.EndHold(request->name(), request->exit_code()), job);
 }
 
 grpc::ServerWriteReactor<kbench::v1::JobEvent>* JobService::WatchJob(

@@ -21,6 +21,10 @@ class JobService final
                         kbench::v1::ListJobsResponse* response) override;
   grpc::Status CancelJob(grpc::ServerContext* context, const kbench::v1::CancelJobRequest* request,
                          kbench::v1::Job* job) override;
+  grpc::Status KeepHold(grpc::ServerContext* context, const kbench::v1::KeepHoldRequest* request,
+                        kbench::v1::KeepHoldResponse* response) override;
+  grpc::Status EndHold(grpc::ServerContext* context, const kbench::v1::EndHoldRequest* request,
+                       kbench::v1::Job* job) override;
   grpc::ServerWriteReactor<kbench::v1::JobEvent>* WatchJob(
       grpc::CallbackServerContext* context, const kbench::v1::WatchJobRequest* request) override;
   grpc::Status GetQueue(grpc::ServerContext* context, const kbench::v1::GetQueueRequest* request,

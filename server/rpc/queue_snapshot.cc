@@ -5,6 +5,7 @@
 
 #include "proto/support/clock.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/maintenance.h"
 #include "server/rpc/queue_words.h"
 
 namespace kbench::server {
@@ -51,8 +52,9 @@ double Together(const google::protobuf::RepeatedPtrField<kbench::v1::ForeignProc
 void FillDevice(const Device& device, const scheduler::DeviceView* view,
                 const QueueSources& sources, double now, DeviceQueue* out) {
   out->set_device(device.name());
-  out->set_state(device.state());
-  out->set_state_message(device.state_message());
+  out->set_state(ShownState(device, view != nullptr && view->running.has_value()));
+  out->set_state_message(out->state() == device.state() ? device.state_message()
+                                                        : device.maintenance().reason());
   out->set_model(device.model());
   *out->mutable_foreign() = device.foreign();
   out->set_utilization(Together(device.foreign()));

@@ -84,7 +84,9 @@ std::string FitText(const std::string& reason, const kbench::v1::Device* device)
       {"GPU_FIRST", "a job that names no device goes to a GPU where there is one"},
       {"DEVICE_LACKS_KERNEL", "it has no implementation for what is left of the job"},
       {"OTHER_DEVICE", "the job stays on the device where it began, so that its numbers compare"},
+      {"OTHER_MODEL", "the job stays on the model it began on, so that its numbers compare"},
       {"DEVICE_OFFLINE", "its worker is not connected"},
+      {"DRIVER_MISMATCH", "its driver was upgraded and the machine not restarted"},
       {"DEVICE_NOT_READY", "it is being calibrated or is not fit to measure"},
       {"WORKER_STOPPING", "its worker is stopping"},
       {"DRAINING", "it takes nothing new"},
@@ -95,7 +97,9 @@ std::string FitText(const std::string& reason, const kbench::v1::Device* device)
   if (device == nullptr) return text;
   // The device's own words say more of these.
   std::string more;
-  if (reason == "DEVICE_OFFLINE" || reason == "DEVICE_NOT_READY") more = device->state_message();
+  if (reason == "DEVICE_OFFLINE" || reason == "DEVICE_NOT_READY" || reason == "DRIVER_MISMATCH") {
+    more = device->state_message();
+  }
   const bool kept = device->has_maintenance() && !device->maintenance().reason().empty();
   if (kept && (reason == "DRAINING" || reason == "DRAINED" || reason == "QUARANTINED")) {
     more = device->maintenance().reason();

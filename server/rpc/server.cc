@@ -130,7 +130,7 @@ absl::Status ServerImpl::AddPorts(grpc::ServerBuilder& builder, std::vector<std:
 
 // Every service stands behind the gate: who calls, and whether they may.
 absl::Status ServerImpl::AddServices(grpc::ServerBuilder& builder) {
-  admin_ = std::make_unique<AdminService>(*keeper_);
+  admin_ = std::make_unique<AdminService>(*coordinator_, *keeper_);
   jobs_ = std::make_unique<JobService>(*coordinator_);
   results_ = std::make_unique<ResultService>(*store_, *coordinator_);
   devices_ = std::make_unique<DeviceService>(*coordinator_);

@@ -1,6 +1,8 @@
 #include "server/rpc/server_options.h"
 
 #include <cstdio>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -36,6 +38,23 @@ void DeclareServing(CLI::App& app, ProgramOptions& options) {
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn or error")
       ->take_last()
       ->capture_default_str();
+}
+
+void DeclareHolds(CLI::App& app, CoordinatorOptions& coordinator) {
+  const CLI::AsNumberWithUnit duration(
+      std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}});
+  app.add_option("--max-hold", coordinator.max_hold_seconds,
+                 "The longest time for which `with` and `hold` may take a device: 90s, 30m, 2h "
+                 "(default: 2h)")
+      ->take_last()
+      ->transform(duration)
+      ->check(CLI::Range(1.0, 7 * 24 * 3600.0));
+  app.add_option("--hold-lapse", coordinator.hold_lapse_seconds,
+                 "How long a client that holds a device may be silent before it is taken back "
+                 "(default: 60s)")
+      ->take_last()
+      ->transform(duration)
+      ->check(CLI::Range(1.0, 3600.0));
 }
 
 void DeclareRole(CLI::App& app, const std::string& name, auth::Role* role,
@@ -95,6 +114,7 @@ bool ParseServerOptions(int argc, const char* const* argv, ProgramOptions* optio
   app.set_config("--config", dir + "/server.toml", "The configuration, read where it exists");
   app.allow_config_extras(CLI::config_extras_mode::error);
   DeclareServing(app, *options);
+  DeclareHolds(app, options->server.coordinator);
   DeclareAccess(app, options->server.access);
   try {
     app.parse(argc, argv);

@@ -48,6 +48,11 @@ double Field::BaseOf(const Lane& lane, double scale) const {
   return base;
 }
 
+void Field::FillBases(double scale) {
+  bases.clear();
+  for (const Lane* lane : lanes) bases.push_back(BaseOf(*lane, scale));
+}
+
 Field Scheduler::Competing(int pool) const {
   std::set<int> pools{pool};
   for (const WorkerState* worker : pools_[static_cast<std::size_t>(pool)]) {
@@ -57,6 +62,7 @@ Field Scheduler::Competing(int pool) const {
   for (const int one : pools) {
     for (const Lane* lane : line_.LanesOf(one)) field.Add(*lane);
   }
+  field.FillBases(usage_.Scale(0));
   return field;
 }
 
@@ -76,8 +82,10 @@ bool Scheduler::InteractiveTurn(int pool) const {
                      [](const WorkerState* worker) { return !worker->interactive_last; });
 }
 
-Standing Scheduler::StandingIn(const JobState& job, const Part& part) const {
-  const Field field = Competing(part.pool);
+Standing Scheduler::StandingIn(const JobState& job, const Part& part, Fields& fields) const {
+  const auto [known, added] = fields.try_emplace(part.pool);
+  if (added) known->second = Competing(part.pool);
+  const Field& field = known->second;
   const double scale = usage_.Scale(0);
   Standing standing;
   standing.part = &part;
@@ -99,10 +107,11 @@ Standing Scheduler::StandingIn(const JobState& job, const Part& part) const {
     add(*lane, ahead, Rule::kOwnOrder, Line::StageOf(lane->priority_class), own_base);
   }
   const Stage stage = first ? part.lane->stage : Line::StageOf(job.entry.priority_class);
-  for (const Lane* lane : field.lanes) {
-    if (is_own(*lane)) continue;
+  for (std::size_t i = 0; i < field.lanes.size(); ++i) {
+    const Lane* lane = field.lanes[i];
     const Stage usual = Line::StageOf(lane->priority_class);
-    const double base = field.BaseOf(*lane, scale);
+    if (is_own(*lane) || std::min(usual, lane->stage) > stage) continue;
+    const double base = field.bases[i];
     // Between equal usages the owner who came first.
     const double tie = lane->owner->serial < job.owner->serial ? 1e-9 * (1 + begins) : 0;
     Load ahead;
@@ -172,10 +181,10 @@ void Scheduler::TakeTurns(const Lane& own, Stage stage, const Field& field,
   }
 }
 
-Standing Scheduler::StandingOf(const JobState& job) const {
+Standing Scheduler::StandingOf(const JobState& job, Fields& fields) const {
   Standing best;
   for (const Part& part : job.parts) {
-    Standing standing = StandingIn(job, part);
+    Standing standing = StandingIn(job, part, fields);
     if (best.part == nullptr || standing.cases < best.cases) best = std::move(standing);
   }
   return best;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -14,13 +15,18 @@ namespace kbench::scheduler {
 // All lanes that compete for the workers of a pool.
 struct Field {
   std::vector<const Lane*> lanes;
+  std::vector<double> bases;                                        // of each, as BaseOf says
   std::unordered_map<const Owner*, std::array<double, 3>> seconds;  // waiting, by class
 
   void Add(const Lane& lane);
+  void FillBases(double scale);  // once all are there
   // Where the first case of a lane stands among those of its class: the usage of its owner, with
   // what the owner has in higher classes, in weighted seconds times `scale`.
   double BaseOf(const Lane& lane, double scale) const;
 };
+
+// The fields of the pools that were asked for, within one question.
+using Fields = std::map<int, Field>;
 
 // A lane of which something goes first.
 struct Rival {

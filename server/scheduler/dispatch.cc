@@ -66,6 +66,7 @@ void Scheduler::StartCase(double now, JobState& job, int index, WorkerState& wor
   item.worker = worker.entry.worker_id;
   item.started_at = now;
   item.finished_since = 0;
+  item.held = false;
   ++item.attempts;
   item.open_epoch = next_epoch_++;
   item.lease = Lease{worker.entry.worker_id, worker.entry.boot_id,         item.attempts,
@@ -74,6 +75,11 @@ void Scheduler::StartCase(double now, JobState& job, int index, WorkerState& wor
   AddLease(now, item);
   Pin(job, item.device);
   Served(now, job, item.worker);
+  job.turn_left -= item.estimate;
+  if (job.turn_left <= 0 && !job.queued.empty()) {
+    line_.Put(now, job, {});  // it stands there under its key
+    SetTurn(job, now);
+  }
   worker.interactive_last = job.entry.priority_class == PriorityClass::kInteractive;
   effects.cases.push_back({item});
   effects.assigns.push_back(

@@ -43,7 +43,7 @@ Heap& Choose(Heap& interactive, Heap& others, bool turn) {
 
 }  // namespace
 
-std::vector<const JobState*> Scheduler::InOrder(int most) const {
+std::vector<const JobState*> Scheduler::InOrder(int most, const Wanted& wanted) const {
   Field field;
   for (const auto& [id, lane] : line_.lanes()) field.Add(*lane);
   const double scale = usage_.Scale(0);
@@ -63,40 +63,40 @@ std::vector<const JobState*> Scheduler::InOrder(int most) const {
     const Next next = heap.top();
     heap.pop();
     const JobState* job = next.lane->jobs.At(next.index).job;
-    if (seen.insert(job).second) jobs.push_back(job);
+    if ((!wanted || wanted(job->entry)) && seen.insert(job).second) jobs.push_back(job);
     if (next.index + 1 < next.lane->jobs.Total().jobs) push(*next.lane, next.index + 1);
   }
   return jobs;
 }
 
-std::vector<Ahead> Scheduler::AheadOf(const Standing& standing, int most) const {
-  struct Found {
-    Stage stage;
-    double value;
-    Ahead ahead;
-  };
-  std::vector<Found> found;
-  for (const Rival& rival : standing.rivals) {
-    // The last of those of the lane that go first are the nearest.
-    const std::int64_t jobs = rival.ahead.jobs;
-    for (std::int64_t i = jobs - 1; i >= std::max<std::int64_t>(0, jobs - most); --i) {
-      const LoadTree::Entry entry = rival.lane->jobs.At(i);
-      const JobEntry& job = entry.job->entry;
-      const double seconds =
-          std::min(entry.load.seconds, rival.ahead.seconds - entry.before.seconds);
-      found.push_back({rival.stage,
-                       rival.value + entry.before.seconds,
-                       {job.name, *entry.job->queued.begin(), job.owner, job.priority_class,
-                        seconds, rival.rule}});
+std::vector<Ahead> Scheduler::AheadOf(const Standing& standing, int most) {
+  // Of every rival the last job that goes first is the nearest: merged from there backwards.
+  struct Last {
+    Stage stage = Stage::kBatch;
+    double value = 0;
+    const Rival* rival = nullptr;
+    std::int64_t index = 0;
+    LoadTree::Entry entry;
+    bool operator<(const Last& other) const {
+      return std::tie(stage, value) < std::tie(other.stage, other.value);
     }
-  }
-  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    return std::tie(a.stage, a.value) > std::tie(b.stage, b.value);
-  });
+  };
+  std::priority_queue<Last> heap;
+  const auto push = [&](const Rival& rival, std::int64_t index) {
+    if (index < 0) return;
+    const LoadTree::Entry entry = rival.lane->jobs.At(index);
+    heap.push({rival.stage, rival.value + entry.before.seconds, &rival, index, entry});
+  };
+  for (const Rival& rival : standing.rivals) push(rival, rival.ahead.jobs - 1);
   std::vector<Ahead> ahead;
-  for (Found& one : found) {
-    if (static_cast<int>(ahead.size()) >= most) break;
-    ahead.push_back(std::move(one.ahead));
+  while (!heap.empty() && static_cast<int>(ahead.size()) < most) {
+    const Last last = heap.top();
+    heap.pop();
+    const JobEntry& job = last.entry.job->entry;
+    const double left = last.rival->ahead.seconds - last.entry.before.seconds;
+    ahead.push_back({job.name, *last.entry.job->queued.begin(), job.owner, job.priority_class,
+                     std::min(last.entry.load.seconds, left), last.rival->rule});
+    push(*last.rival, last.index - 1);
   }
   return ahead;
 }
@@ -113,7 +113,8 @@ Explained Scheduler::Explain(double now, const std::string& job, int most) const
     return explained;
   }
   explained.reason = WaitReason(now, job);
-  const Standing standing = StandingOf(state);
+  Fields fields;
+  const Standing standing = StandingOf(state, fields);
   explained.position = RunningFor(state) + static_cast<int>(standing.cases);
   explained.ahead = AheadOf(standing, most);
   double most_seconds = -1;

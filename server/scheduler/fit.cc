@@ -27,7 +27,11 @@ std::string Scheduler::Hindrance(double now, const JobState& job, const WorkerSt
                            return other.second.entry.device == job.pinned_device &&
                                   other.second.holds_pins && MatchesSome(job, other.second.entry);
                          });
-  return elsewhere ? "OTHER_DEVICE" : "";
+  if (elsewhere) return "OTHER_DEVICE";
+  const bool its_model = std::any_of(workers_.begin(), workers_.end(), [&](const auto& other) {
+    return !OtherModel(job, other.second.entry) && MatchesSome(job, other.second.entry);
+  });
+  return its_model && OtherModel(job, worker.entry) ? "OTHER_MODEL" : "";
 }
 
 std::vector<Fit> Scheduler::Fits(double now, const std::string& job) const {

@@ -23,7 +23,8 @@ std::pair<State, const Case*> FinalState(const JobEntry& job) {
   if (const Case* item = FirstIn(job, State::kCancelled)) return {State::kCancelled, item};
   if (const Case* item = FirstIn(job, State::kFailed)) return {State::kFailed, item};
   if (const Case* item = FirstIn(job, State::kExpired)) return {State::kExpired, item};
-  return {State::kSucceeded, nullptr};
+  // How a hold ended is worth knowing; of measurements the results tell.
+  return {State::kSucceeded, job.hold ? &job.cases.front() : nullptr};
 }
 
 }  // namespace
@@ -37,17 +38,24 @@ JobState& Scheduler::Adopt(double now, JobEntry entry) {
   JobState& job = jobs_[entry.name];
   job.owner = &usage_.Of(entry.owner);
   ++job.owner->jobs;
-  double seconds = 0;
-  for (const Case& item : entry.cases) seconds += item.estimate;
-  const double turn = std::min(options_.turn_factor * seconds, options_.bound_seconds);
-  job.key = {entry.priority, entry.submitted_at + turn, entry.order, next_serial_++};
+  job.key = {entry.priority, 0, entry.order, next_serial_++};
   job.since = std::min(entry.submitted_at, now);
   job.entry = std::move(entry);
   for (const Case& item : job.entry.cases) {
     if (!IsFinal(item.state)) ++job.open;
     if (item.state == State::kQueued) Queue(job, item.ref.index);
   }
+  SetTurn(job, job.entry.submitted_at);
   return job;
+}
+
+void Scheduler::SetTurn(JobState& job, double from) {
+  double seconds = 0;
+  for (const int index : job.queued) {
+    seconds += job.entry.cases[static_cast<std::size_t>(index)].estimate;
+  }
+  job.key.turn = from + std::min(options_.turn_factor * seconds, options_.bound_seconds);
+  job.turn_left = options_.bound_seconds;
 }
 
 Effects Scheduler::Restore(double now, std::vector<JobEntry> jobs, std::int64_t next_epoch,
@@ -66,6 +74,7 @@ Effects Scheduler::Restore(double now, std::vector<JobEntry> jobs, std::int64_t 
       item.lease->expires_at = now + options_.restore_grace_seconds;
       item.lease->confirmed = true;
       AddLease(now, item);
+      item.held = job.entry.hold;
     }
     // Which class was served when is not stored: whoever was served at all has waited since then.
     job.since = std::min(now, std::max({job.since, latest_start, job.owner->served_at}));

@@ -37,6 +37,8 @@ void Scheduler::Requeue(Case& item, Effects& effects) {
 void Scheduler::RetryOrFail(double now, Case& item, const std::string& message, Effects& effects) {
   if (jobs_.at(item.ref.job).entry.cancel_requested) {
     EndCase(now, item, State::kCancelled, "CANCELLED", "cancelled while it ran", effects);
+  } else if (item.held) {
+    EndCase(now, item, State::kFailed, "INFRA", "the hold ended early: " + message, effects);
   } else if (item.worker_deaths >= options_.poison_deaths) {
     EndCase(now, item, State::kFailed, "POISON",
             "the worker died " + std::to_string(item.worker_deaths) +
@@ -113,6 +115,7 @@ void Scheduler::TakeUp(double now, const WorkerEntry& worker, Case& item, const 
     item.lease->expires_at = cancelled ? now : std::min(item.lease->expires_at, ResultDue(item));
   }
   item.lease->confirmed = true;
+  item.held = jobs_.at(item.ref.job).entry.hold;
   if (unchanged) return;
   effects.cases.push_back({item});
   Settle(now, item.ref.job, effects);
@@ -134,7 +137,7 @@ ResultAnswer Scheduler::WorkerResult(double now, const std::string& worker_id, c
   answer.accepted = true;
   const std::string job = item->ref.job;
   const bool cancelled = jobs_.at(job).entry.cancel_requested;
-  if (!item->lease && end.kind != AttemptEnd::Kind::kInfra) {
+  if (!item->lease && (end.kind == AttemptEnd::Kind::kResult || cancelled)) {
     // Nobody knows when it ended: the estimate stands for what it took.
     Owner& owner = *jobs_.at(job).owner;
     usage_.Add(std::min(item->started_at, now), owner, item->estimate);
@@ -142,7 +145,7 @@ ResultAnswer Scheduler::WorkerResult(double now, const std::string& worker_id, c
     answer.effects.usages.push_back(usage_.Durable(now, owner));
   }
   if (end.kind == AttemptEnd::Kind::kResult) {
-    EndCase(now, *item, State::kSucceeded, "", "", answer.effects);
+    EndCase(now, *item, State::kSucceeded, end.reason, end.message, answer.effects);
   } else if (end.kind == AttemptEnd::Kind::kCancelled && cancelled) {
     EndCase(now, *item, State::kCancelled, "CANCELLED", "cancelled while it ran", answer.effects);
   } else {

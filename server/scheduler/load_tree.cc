@@ -85,7 +85,7 @@ bool LoadTree::Replace(Node* node, const OwnKey& key, const Load& load) {
 }
 
 void LoadTree::Put(const OwnKey& key, JobState* job, const Load& load) {
-  if (Replace(root_.get(), key, load)) return;
+  if (Replace(root_.get(), key, load)) return;  // the order stays
   auto node = std::make_unique<Node>();
   node->key = key;
   node->job = job;
@@ -100,6 +100,12 @@ void LoadTree::Put(const OwnKey& key, JobState* job, const Load& load) {
   Link rest;
   Split(std::move(root_), key, before, rest);
   root_ = Merge(Merge(std::move(before), std::move(node)), std::move(rest));
+  FindFirst();
+}
+
+void LoadTree::FindFirst() {
+  first_ = root_.get();
+  while (first_ != nullptr && first_->left) first_ = first_->left.get();
 }
 
 LoadTree::Link LoadTree::Without(Link tree, const OwnKey& key) {
@@ -112,7 +118,10 @@ LoadTree::Link LoadTree::Without(Link tree, const OwnKey& key) {
   return tree;
 }
 
-void LoadTree::Erase(const OwnKey& key) { root_ = Without(std::move(root_), key); }
+void LoadTree::Erase(const OwnKey& key) {
+  root_ = Without(std::move(root_), key);
+  FindFirst();
+}
 
 Load LoadTree::Total() const { return root_ ? root_->sum : Load(); }
 
@@ -131,8 +140,24 @@ Load LoadTree::Before(const OwnKey& key) const {
   return before;
 }
 
+// The cases of one job that begin within the time.
+Load LoadTree::Cut(const Load& load, double seconds) {
+  const double mean = load.seconds / static_cast<double>(load.cases);
+  Load part = load;
+  // A hair less, so that rounding adds no case.
+  part.cases = std::clamp(static_cast<std::int64_t>(std::ceil(seconds / mean - 1e-9)),
+                          std::int64_t{1}, load.cases);
+  const double ratio = static_cast<double>(part.cases) / static_cast<double>(load.cases);
+  part.seconds *= ratio;
+  part.below_squared *= ratio;
+  part.above_squared *= ratio;
+  return part;
+}
+
 Load LoadTree::Within(double seconds) const {
   Load within;
+  if (first_ == nullptr || seconds <= 0) return within;
+  if (seconds < first_->load.seconds) return Cut(first_->load, seconds);
   const Node* node = root_.get();
   while (node != nullptr) {
     Load first = within;
@@ -148,16 +173,7 @@ Load LoadTree::Within(double seconds) const {
       node = node->right.get();
       continue;
     }
-    // This job is the one that is cut. A hair less, so that rounding adds no case.
-    const double mean = node->load.seconds / static_cast<double>(node->load.cases);
-    Load part = node->load;
-    part.cases = std::clamp(static_cast<std::int64_t>(std::ceil(left / mean - 1e-9)),
-                            std::int64_t{1}, node->load.cases);
-    const double ratio = static_cast<double>(part.cases) / static_cast<double>(node->load.cases);
-    part.seconds *= ratio;
-    part.below_squared *= ratio;
-    part.above_squared *= ratio;
-    first += part;
+    first += Cut(node->load, left);  // this job is the one that is cut
     return first;
   }
   return within;
@@ -165,6 +181,7 @@ Load LoadTree::Within(double seconds) const {
 
 LoadTree::Entry LoadTree::At(std::int64_t index) const {
   Entry entry;
+  if (index == 0 && first_ != nullptr) return {first_->job, first_->key, first_->load, Load()};
   const Node* node = root_.get();
   while (node != nullptr) {
     const std::int64_t left = node->left ? node->left->sum.jobs : 0;

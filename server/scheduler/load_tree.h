@@ -65,7 +65,7 @@ class LoadTree {
     Load load;
     Load before;  // of those that go first
   };
-  Entry At(std::int64_t index) const;  // 0 is the first; below Total().jobs
+  Entry At(std::int64_t index) const;  // 0 is the first, at hand; below Total().jobs
 
  private:
   struct Node;
@@ -75,8 +75,11 @@ class LoadTree {
   static Link Merge(Link left, Link right);
   static bool Replace(Node* node, const OwnKey& key, const Load& load);
   static Link Without(Link tree, const OwnKey& key);
+  static Load Cut(const Load& load, double seconds);
+  void FindFirst();
 
   Link root_;
+  const Node* first_ = nullptr;  // asked for most: not worth a search each time
   std::uint64_t random_ = 0x9e3779b97f4a7c15u;
 };
 

@@ -32,6 +32,7 @@ int Scheduler::PoolOf(const JobState& job, const std::string& need) {
     pinned.push_back(&worker);
     held = held || worker.holds_pins;
   }
+  KeepModel(job, workers);
   route->second = Intern(std::move(held ? pinned : workers));
   return route->second;
 }

@@ -22,23 +22,24 @@ bool Scheduler::Waits(const JobState& job) const {
 }
 
 int Scheduler::RunningFor(const JobState& job) const {
-  std::set<std::string> devices;
-  for (const Part& part : job.parts) {
-    for (const WorkerState* worker : pools_[static_cast<std::size_t>(part.pool)]) {
-      devices.insert(worker->entry.device);
-    }
-  }
+  const auto runs_there = [&](const std::string& device) {
+    return std::any_of(job.parts.begin(), job.parts.end(), [&](const Part& part) {
+      const auto& workers = pools_[static_cast<std::size_t>(part.pool)];
+      return std::any_of(workers.begin(), workers.end(),
+                         [&](const WorkerState* worker) { return worker->entry.device == device; });
+    });
+  };
   return static_cast<int>(std::count_if(leases_.begin(), leases_.end(), [&](const auto& lease) {
     const CaseRef& ref = lease.second.ref;
-    return devices.count(
-               jobs_.at(ref.job).entry.cases[static_cast<std::size_t>(ref.index)].device) > 0;
+    return runs_there(jobs_.at(ref.job).entry.cases[static_cast<std::size_t>(ref.index)].device);
   }));
 }
 
 int Scheduler::QueuePosition(const std::string& job) const {
   const auto found = jobs_.find(job);
   if (found == jobs_.end() || !Waits(found->second)) return 0;
-  return RunningFor(found->second) + static_cast<int>(StandingOf(found->second).cases);
+  Fields fields;
+  return RunningFor(found->second) + static_cast<int>(StandingOf(found->second, fields).cases);
 }
 
 std::string Scheduler::WaitReason(double now, const std::string& job) const {
@@ -49,22 +50,26 @@ std::string Scheduler::WaitReason(double now, const std::string& job) const {
   bool known = false;
   bool able = false;
   bool live = false;
+  bool free_offline = false;  // away, and would take the job when it comes back
   std::string blocked;
   for (const auto& [id, worker] : workers_) {
     known = known || Selects(state.entry.device, worker.entry);
     if (!MatchesSome(state, worker.entry)) continue;
     able = true;
-    if (!Live(worker, now)) continue;
-    live = true;
     if (!worker.entry.blocked.empty()) {
       blocked = worker.entry.blocked;
-    } else if (worker.entry.ready && !worker.entry.draining) {
-      return "";
+      continue;
     }
+    if (!Live(worker, now)) {
+      free_offline = true;
+      continue;
+    }
+    live = true;
+    if (worker.entry.ready && !worker.entry.draining) return "";
   }
-  if (!blocked.empty()) return blocked;
   if (live) return "DEVICE_NOT_READY";
-  if (able) return "DEVICE_OFFLINE";
+  if (free_offline) return "DEVICE_OFFLINE";
+  if (able) return blocked;
   return known ? "DEVICE_LACKS_KERNEL" : "NO_DEVICE";
 }
 

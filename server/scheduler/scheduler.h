@@ -15,6 +15,8 @@
 //   3. Among the jobs of one owner and class the higher priority, then the earlier turn: the time
 //      of submission plus turn_factor times the job's estimate, that at most the bound. So the
 //      shorter goes first, and a long one is overtaken only by what came within the bound after it.
+//      A job that has had the device for as long as the bound gets another turn, as if it came
+//      then: nobody's long sweep holds up what comes after it for longer than that.
 //   4. Who has waited for bound_seconds is promoted: goes before all who have not, the longest
 //      waiting first. Promoted is an owner's class (on the devices it waits for), not a single job:
 //      a hundred old jobs of one owner must not take the device from everybody else. A case that
@@ -75,6 +77,11 @@ class Scheduler {
   // A connected worker can do something else than it said in its hello; what waits for that is
   // assigned at its next heartbeat.
   void WorkerOffers(double now, const std::string& worker_id, std::set<std::string> capabilities);
+  // A worker that was there before a restart: jobs wait for its device. A hello takes its place.
+  void KnowWorker(double now, WorkerEntry worker);
+  // From now on the device takes nothing new, for this reason (WorkerEntry::blocked); empty: it
+  // takes again.
+  Effects BlockDevice(double now, const std::string& device, const std::string& reason);
   // The stream broke. Leases live on until they expire or the worker comes back.
   Effects WorkerGone(double now, const std::string& worker_id, const std::string& boot_id);
   // The first result of the newest attempt is accepted, even when its lease has run out, as long
@@ -84,6 +91,12 @@ class Scheduler {
   // Ends a case that cannot be tried (no implementation for it, say). For an attempt just assigned.
   Effects FailCase(double now, const CaseRef& ref, std::int64_t epoch, const std::string& reason,
                    const std::string& message);
+
+  // Ends a running hold well, and tells its worker. Nothing for any other job.
+  Effects EndHold(double now, const std::string& job, const std::string& reason,
+                  const std::string& message);
+  // Whether the job is a hold that has a device.
+  bool HoldIsRunning(const std::string& job) const;
 
   // Expires leases and queue deadlines. Call at NextDeadline() at the latest.
   Effects Tick(double now);
@@ -138,6 +151,10 @@ class Scheduler {
   bool Matches(const std::string& selector, const std::string& need,
                const WorkerEntry& worker) const;
   bool MatchesSome(const JobState& job, const WorkerEntry& worker) const;
+  // One job stays on devices of one model, whatever its selector fits: drops the others.
+  void KeepModel(const JobState& job, std::vector<WorkerState*>& workers) const;
+  // The device is of another model than the one the job keeps to.
+  bool OtherModel(const JobState& job, const WorkerEntry& worker) const;
   // The workers that may run a case of this need now.
   int PoolOf(const JobState& job, const std::string& need);
   int Intern(std::vector<WorkerState*> workers);
@@ -154,11 +171,12 @@ class Scheduler {
   Field Competing(int pool) const;
   double ShareOf(int pool, int of) const;
   bool InteractiveTurn(int pool) const;
-  Standing StandingIn(const JobState& job, const Part& part) const;
+  Standing StandingIn(const JobState& job, const Part& part, Fields& fields) const;
   void TakeTurns(const Lane& own, Stage stage, const Field& field, Standing& standing) const;
-  std::vector<Ahead> AheadOf(const Standing& standing, int most) const;
-  std::vector<const JobState*> InOrder(int most) const;  // the waiting jobs
-  Standing StandingOf(const JobState& job) const;        // of its part that comes first
+  static std::vector<Ahead> AheadOf(const Standing& standing, int most);
+  std::vector<const JobState*> InOrder(int most, const Wanted& wanted) const;  // the waiting jobs
+  Place PlaceIn(double now, const JobState& job, Fields& fields) const;
+  Standing StandingOf(const JobState& job, Fields& fields) const;  // of its part that comes first
   DeviceView ViewOf(double now, const WorkerState& worker) const;
   bool IsPromoted(const JobState& job) const;
   void DeviceFor(double now, int pool, Explained& explained) const;
@@ -176,6 +194,7 @@ class Scheduler {
   Case* OpenCase(const std::string& worker_id, const Held& held);
 
   JobState& Adopt(double now, JobEntry entry);
+  void SetTurn(JobState& job, double from);
   void StartCase(double now, JobState& job, int index, WorkerState& worker, Effects& effects);
   void Dispatch(double now, Effects& effects);
   void LoseLease(double now, Case& item, Loss loss, Effects& effects);

@@ -37,6 +37,7 @@ struct JobState {
   std::string pinned_device;  // where its newest case ran
   Owner* owner = nullptr;
   OwnKey key;
+  double turn_left = 0;     // device time until its turn is over and another one is set
   double since = 0;         // since when it waits: its submission, or the end of its newest case
   std::vector<Part> parts;  // none while nothing of it is queued
 };

@@ -62,6 +62,9 @@ struct Case {
   // When its worker first said that the newest attempt is finished and its result not sent yet; 0:
   // never. Not durable.
   double finished_since = 0;
+  // A hold that its worker has begun: somebody may be using the device, so that it is never tried
+  // again. Not durable: true after a restart of whatever is leased.
+  bool held = false;
   // How long its device will be taken, seconds, from how long such cases took before
   // (server/history); `low` and `high` bound what to expect. Not durable: made anew from the
   // history.
@@ -103,7 +106,8 @@ struct WorkerEntry {
   std::string model;         // "NVIDIA H200"
   std::string architecture;  // "sm_90"
   std::map<std::string, std::string> labels;
-  // Why it takes nothing though its worker is well: DRAINING, QUARANTINED; empty: it takes.
+  // Why it takes nothing though its worker is well: DRAINING, QUARANTINED, DRIVER_MISMATCH; empty:
+  // it takes.
   std::string blocked;
 };
 
@@ -151,6 +155,7 @@ struct CancelOn {
   CaseRef ref;
   int attempt = 0;
   std::int64_t epoch = 0;
+  bool finished = false;  // a hold that has ended well
 };
 
 struct Effects {
@@ -184,7 +189,8 @@ struct Options {
 struct AttemptEnd {
   enum class Kind { kResult, kInfra, kCancelled };
   Kind kind = Kind::kResult;
-  std::string message;  // kInfra: what went wrong
+  std::string message;      // kInfra: what went wrong; of a hold: how it ended
+  std::string reason = "";  // of a hold
 };
 
 struct ResultAnswer {

@@ -77,9 +77,8 @@ QueueView Scheduler::View(double now, int most, const Wanted& wanted) const {
   for (const auto& [id, worker] : workers_) view.devices.push_back(ViewOf(now, worker));
   view.waiting_jobs = waiting_jobs_;
   view.waiting_cases = queued_cases_;
-  for (const JobState* job : InOrder(wanted ? waiting_jobs_ : most)) {
-    if (static_cast<int>(view.waiting.size()) >= most) break;
-    if (wanted && !wanted(job->entry)) continue;
+  Fields fields;
+  for (const JobState* job : InOrder(most, wanted)) {
     WaitingJob& waiting = view.waiting.emplace_back();
     waiting.job = job->entry.name;
     waiting.owner = job->entry.owner;
@@ -88,7 +87,7 @@ QueueView Scheduler::View(double now, int most, const Wanted& wanted) const {
     waiting.next_case = *job->queued.begin();
     waiting.waiting_cases = static_cast<int>(job->queued.size());
     waiting.estimated_seconds = SecondsOf(*job);
-    const Place place = PlaceOf(now, job->entry.name);
+    const Place place = PlaceIn(now, *job, fields);
     waiting.position = place.position;
     waiting.start = place.start;
     waiting.promoted = place.promoted;
@@ -106,18 +105,21 @@ QueueView Scheduler::View(double now, int most, const Wanted& wanted) const {
 }
 
 Place Scheduler::PlaceOf(double now, const std::string& job) const {
-  Place place;
   const auto found = jobs_.find(job);
-  if (found == jobs_.end()) return place;
-  const JobState& state = found->second;
+  Fields fields;
+  return found == jobs_.end() ? Place() : PlaceIn(now, found->second, fields);
+}
+
+Place Scheduler::PlaceIn(double now, const JobState& state, Fields& fields) const {
+  Place place;
   for (const Case& item : state.entry.cases) {
     if (!IsFinal(item.state)) place.estimated_seconds += item.estimate;
   }
   if (!Waits(state)) return place;
-  const Standing standing = StandingOf(state);
+  const Standing standing = StandingOf(state, fields);
   place.position = RunningFor(state) + static_cast<int>(standing.cases);
   place.promoted = IsPromoted(state);
-  if (WaitReason(now, job).empty()) place.start = StartOf(now, standing);
+  if (WaitReason(now, state.entry.name).empty()) place.start = StartOf(now, standing);
   return place;
 }
 

@@ -5,6 +5,7 @@
 
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
+#include "server/store/devices.h"
 #include "server/store/retention.h"
 
 namespace kbench::store {
@@ -143,6 +144,14 @@ absl::Status InsertResult(Database& db, const kbench::v1::Result& result) {
       .Run();
 }
 
+// The first word stands: a client that asks twice changes nothing.
+absl::Status InsertHoldEnd(Database& db, const HoldEnd& end) {
+  KB_ASSIGN_OR_RETURN(const std::int64_t job, JobRow(db, end.job));
+  KB_ASSIGN_OR_RETURN(Statement insert,
+                      db.Prepare("INSERT OR IGNORE INTO hold_ends (job, exit_code) VALUES (?, ?)"));
+  return insert.Bind(job).Bind(end.exit_code).Run();
+}
+
 bool IsCode(const kbench::v1::Artifact& artifact) {
   const std::string& type = artifact.media_type();
   return type == "text/x-ptx" || type == "text/x-sass" || type == "application/x-cubin";
@@ -258,11 +267,12 @@ absl::Status Apply(Database& db, const Batch& batch, std::vector<std::int64_t>& 
   for (const auto& usage : batch.usages) KB_RETURN_IF_ERROR(UpdateUsage(db, usage));
   for (const auto& result : batch.results) KB_RETURN_IF_ERROR(InsertResult(db, result));
   for (const auto& artifact : batch.artifacts) KB_RETURN_IF_ERROR(InsertArtifact(db, artifact));
+  for (const HoldEnd& end : batch.hold_ends) KB_RETURN_IF_ERROR(InsertHoldEnd(db, end));
   for (const NewEvent& event : batch.events) {
     KB_ASSIGN_OR_RETURN(const std::int64_t sequence, InsertEvent(db, event));
     sequences.push_back(sequence);
   }
-  return absl::OkStatus();
+  return ApplyDevices(db, batch.devices);
 }
 
 }  // namespace kbench::store

@@ -1,6 +1,7 @@
 #include "server/store/migrations.h"
 
 #include "proto/support/error.h"
+#include "server/store/devices.h"
 
 namespace kbench::store {
 namespace {
@@ -126,6 +127,12 @@ UPDATE artifacts SET kind = 1 WHERE name GLOB 'artifacts/*-' || case_index || '-
   OR name GLOB 'artifacts/*-' || case_index || '-attempt*';
 CREATE INDEX artifacts_by_kind ON artifacts (kind, id);
 CREATE INDEX artifacts_by_shared ON artifacts (shared) WHERE shared IS NOT NULL;
+// Exit codes of the commands that held a device. Few jobs are holds: a table of their own.
+constexpr char kHoldEnds[] = R"sql(
+CREATE TABLE hold_ends (
+  job INTEGER PRIMARY KEY REFERENCES jobs (id),
+  exit_code INTEGER NOT NULL
+) STRICT;
 )sql";
 
 absl::Status Refuse(const std::string& message, const char* reason) {
@@ -135,8 +142,8 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 }  // namespace
 
 const std::vector<std::string>& Migrations() {
-  static const std::vector<std::string>* const steps =
-      new std::vector<std::string>{kFirstSchema, kSharedContents, kOwnerUsage, kKindsOfArtifacts};
+  static const std::vector<std::string>* const steps = new std::vector<std::string>{
+      kFirstSchema, kSharedContents, kOwnerUsage, kKindsOfArtifacts, kHoldEnds, kDeviceTables};
   return *steps;
 }
 

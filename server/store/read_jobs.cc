@@ -99,6 +99,14 @@ const char* ListingOf(const JobFilter& filter) {
   return "SELECT " KB_JOB_COLUMNS " FROM jobs WHERE id < ? ORDER BY id DESC";
 }
 
+absl::Status FillExitCode(Database& db, std::int64_t job_row, Job& job) {
+  if (!job.spec().has_hold() || job.cases().empty()) return absl::OkStatus();
+  KB_ASSIGN_OR_RETURN(Statement row, db.Prepare("SELECT exit_code FROM hold_ends WHERE job = ?"));
+  KB_ASSIGN_OR_RETURN(const bool found, row.Bind(job_row).Step());
+  if (found) job.mutable_cases(0)->set_exit_code(static_cast<int>(row.Int(0)));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::int64_t> FindJobRow(Database& db, const std::string& name, Job& job) {
   KB_ASSIGN_OR_RETURN(Statement row,
                       db.Prepare("SELECT " KB_JOB_COLUMNS " FROM jobs WHERE name = ?"));
@@ -201,6 +209,7 @@ absl::StatusOr<Job> ReadJob(Database& db, const std::string& name, bool with_res
   Job job;
   KB_ASSIGN_OR_RETURN(const std::int64_t row, FindJobRow(db, name, job));
   KB_RETURN_IF_ERROR(FillCases(db, row, with_results, job));
+  KB_RETURN_IF_ERROR(FillExitCode(db, row, job));
   return job;
 }
 

@@ -9,6 +9,7 @@
 #include "server/store/backup.h"
 #include "server/store/check.h"
 #include "server/store/data_dir_lock.h"
+#include "server/store/devices.h"
 #include "server/store/migrations.h"
 #include "server/store/prune.h"
 #include "server/store/read_durations.h"
@@ -120,6 +121,9 @@ class SqliteStore final : public Store {
   }
   absl::StatusOr<Restored> Restore() override {
     return Read([](Database& db) { return ReadForRestore(db); });
+  }
+  absl::StatusOr<StoredDevices> ReadDevices() override {
+    return Read([](Database& db) { return store::ReadDevices(db); });
   }
   Upkeep& upkeep() override { return upkeep_; }
 

@@ -20,6 +20,7 @@
 #include "kbench/v1/job.pb.h"
 #include "kbench/v1/result.pb.h"
 #include "server/scheduler/types.h"
+#include "server/store/device_records.h"
 #include "server/store/upkeep.h"
 
 namespace kbench::store {
@@ -38,6 +39,12 @@ struct NewEvent {
   kbench::v1::JobEvent event;
 };
 
+// How the command of a hold ended.
+struct HoldEnd {
+  std::string job;
+  int exit_code = 0;
+};
+
 // Everything one step of the coordinator changes, in one transaction. Applied in this order.
 struct Batch {
   std::vector<NewJob> new_jobs;
@@ -46,7 +53,9 @@ struct Batch {
   std::vector<scheduler::OwnerUsage> usages;
   std::vector<kbench::v1::Result> results;      // with name, job and create_time
   std::vector<kbench::v1::Artifact> artifacts;  // with full names: artifacts/<job id>-<case>-<file>
+  std::vector<HoldEnd> hold_ends;
   std::vector<NewEvent> events;
+  DeviceChanges devices;
   std::int64_t next_epoch = 0;  // raises the counter to at least this
 };
 
@@ -128,6 +137,7 @@ class Store {
       const std::string& job) = 0;
   virtual absl::StatusOr<kbench::v1::Artifact> GetArtifact(const std::string& name) = 0;
   virtual absl::StatusOr<Restored> Restore() = 0;
+  virtual absl::StatusOr<StoredDevices> ReadDevices() = 0;
   // Lives as long as the store.
   virtual Upkeep& upkeep() = 0;
 };

@@ -329,6 +329,29 @@ TEST_F(CommandsTest, KernelsTellWhichRungRunsUnasked) {
   says("odd", "yes");  // nothing of the kernel is chosen, so all of it runs
 }
 
+// A report is of one device, so of several that fit one is chosen beforehand and said.
+TEST_F(CommandsTest, AReportIsMeasuredOnOneDevice) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "report_config";
+  std::filesystem::create_directories(folder / "kbench" / "suites");
+  std::ofstream(folder / "kbench" / "suites" / "one.textproto")
+      << R"(name: "one" entries { kernels: "matmul" dtypes: "fp16" sizes: "4096" })";
+  setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
+  fake_.devices.devices = Parse<kbench::v1::ListDevicesResponse>(
+      R"(devices { name: "gpu0" kind: "cuda" state: "BUSY" }
+         devices { name: "gpu1" kind: "cuda" state: "READY" }
+         devices { name: "cpu" kind: "cpu" state: "READY" })");
+  PrepareJob();
+  const Ran ran = Run({"report", "roi", "--suite", "one"});
+  unsetenv("XDG_CONFIG_HOME");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("measuring on gpu1, one of gpu0, gpu1; choose with --device"));
+  ASSERT_EQ(fake_.jobs.submitted.size(), 2u) << "asked whether it would be taken, then submitted";
+  for (const auto& request : fake_.jobs.submitted) EXPECT_EQ(request.spec().device(), "gpu1");
+  EXPECT_THAT(ran.out, HasSubstr("# What abstractions cost on NVIDIA H200\n"));
+  EXPECT_THAT(ran.out, HasSubstr("1 row of 1 case: 1 OK, 1 of them VALID."));
+  EXPECT_THAT(ran.out, HasSubstr("kbench-client report roi --jobs k3f9x2ab\n"));
+}
+
 TEST_F(CommandsTest, AbsentFrameworksAreALineEach) {
   fake_.devices.kernels = Parse<kbench::v1::ListKernelsResponse>(
       R"(kernels { name: "sum" }

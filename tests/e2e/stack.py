@@ -132,7 +132,7 @@ class Stack:
 
     def devices(self):
         ran = self.client("devices", "-o", "json")
-        return [line["device"] for line in ran.lines] if ran.code == 0 else []
+        return [line["device"] for line in ran.lines if "device" in line] if ran.code == 0 else []
 
     def wait_until(self, condition, what, process=None, seconds=30):
         end = time.monotonic() + seconds

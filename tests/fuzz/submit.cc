@@ -40,7 +40,7 @@ const DeviceRegistry& Devices() {
 }
 
 void Try(const SubmitJobRequest& request) {
-  const kbench::server::ValidateContext context{&Devices(), false};
+  const kbench::server::ValidateContext context{{&Devices(), false}};
   const auto spec = kbench::server::ValidateSubmit(request, context);
   if (spec.ok()) {
     SubmitJobRequest again = request;

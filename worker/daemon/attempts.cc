@@ -5,6 +5,7 @@
 
 #include "proto/support/clock.h"
 #include "spdlog/spdlog.h"
+#include "worker/daemon/hold_driver.h"
 
 namespace kbench {
 
@@ -118,6 +119,11 @@ void Attempts::Drain() {
   if (cancel_ != nullptr) cancel_->Cancel(CancelToken::Why::kShutdown);
 }
 
+void Attempts::Reconsider() {
+  MutexLock lock(mutex_);
+  changed_.NotifyAll();
+}
+
 std::vector<v1::HeldAttempt> Attempts::Held() const {
   MutexLock lock(mutex_);
   std::vector<v1::HeldAttempt> held;
@@ -136,6 +142,11 @@ std::vector<v1::HeldAttempt> Attempts::Held() const {
 bool Attempts::busy() const {
   MutexLock lock(mutex_);
   return running_.has_value();
+}
+
+bool Attempts::holding() const {
+  MutexLock lock(mutex_);
+  return holding_;
 }
 
 bool Attempts::idle() const {
@@ -215,12 +226,15 @@ void Attempts::RunOne(const v1::Assign& assign, const CancelToken& cancel) {
           MutexLock lock(mutex_);
           // Only the latest counts: a slow stream drops the ones between.
           progress_.emplace();
+          if (progress.phase() == kHoldPhase) holding_ = true;
           *progress_->mutable_id() = assign.id();
           *progress_->mutable_progress() = progress;
         }
         Wake();
       });
-  const bool fenced = cancel.why() == CancelToken::Why::kFenced;
+  // Nobody waits for the result of either.
+  const bool fenced =
+      cancel.why() == CancelToken::Why::kFenced || cancel.why() == CancelToken::Why::kFinished;
   Finish(std::move(outcome), fenced);
   runner_->Settle();
 }
@@ -236,6 +250,7 @@ void Attempts::Finish(AttemptOutcome outcome, bool fenced) {
   {
     MutexLock lock(mutex_);
     running_.reset();
+    holding_ = false;
     cancel_.reset();
     progress_.reset();
     device_ = outcome.device;

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <istream>
 #include <memory>
 #include <system_error>
@@ -82,6 +83,10 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
                  "These flags as keys, and which Python interpreters to use ([env.NAME]); where it "
                  "does not exist, the python3 on PATH");
   app.config_formatter(std::make_shared<FlagsOnly>(app));
+  app.add_option("--label", options->labels,
+                 "KEY=VALUE: a label of the device, for selectors as label:rack=a; repeatable, in "
+                 "place of the same one of the configuration's [labels]")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag_callback(
       "--no-python", [options] { options->python = false; },
       "Start no Python runners: no torch, no Triton");
@@ -137,6 +142,17 @@ absl::StatusOr<std::vector<PythonEnvironment>> PythonEnvironments(const WorkerOp
   // A file that holds flags alone says nothing about Python.
   if (environments.empty()) environments.emplace_back();
   return environments;
+}
+
+absl::StatusOr<Labels> DeviceLabels(const WorkerOptions& options) {
+  std::error_code error;
+  const std::string path = options.config.empty() ? DefaultWorkerConfigPath() : options.config;
+  Labels labels;
+  if (!options.config.empty() || std::filesystem::exists(path, error)) {
+    std::ifstream file(path);
+    KB_ASSIGN_OR_RETURN(labels, ParseConfigLabels(file, path));
+  }
+  return MergeLabels(std::move(labels), options.labels);
 }
 
 std::vector<RunnerSpec> RunnerSpecs(const WorkerOptions& options, const DeviceFacts& facts,

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "worker/daemon/runner_process.h"
 #include "worker/daemon/worker_config.h"
+#include "worker/daemon/worker_labels.h"
 #include "worker/device/device.h"
 
 namespace kbench {
@@ -30,8 +31,9 @@ struct WorkerOptions {
   bool canaries = true;
   bool retune = false;
   bool python = true;
-  std::string config;       // empty: the default path, where there is a file
-  std::string credentials;  // empty: the default path of what `join` keeps
+  std::vector<std::string> labels;  // "rack=a"
+  std::string config;               // empty: the default path, where there is a file
+  std::string credentials;          // empty: the default path of what `join` keeps
   std::string log_level = "info";
 };
 
@@ -41,6 +43,9 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
 // The Python environments to offer: those of the configuration, else "default" with the python3 on
 // PATH; none with --no-python, or where --runner replaces all runners and no --config is given.
 absl::StatusOr<std::vector<PythonEnvironment>> PythonEnvironments(const WorkerOptions& options);
+
+// Labels of the device: those of the configuration, and --label in their place.
+absl::StatusOr<Labels> DeviceLabels(const WorkerOptions& options);
 
 // The runner programs to drive on the device, with their arguments and environment; not the Python
 // ones.

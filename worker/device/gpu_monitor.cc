@@ -9,6 +9,7 @@
 
 #include "proto/support/clock.h"
 #include "proto/support/mutex.h"
+#include "worker/device/gpu_faults.h"
 #include "worker/device/gpu_sample.h"
 #include "worker/device/process_owner.h"
 
@@ -28,8 +29,14 @@ constexpr double kCountedThrottleShare = 0.005;
 class GpuMonitor final : public DeviceMonitor {
  public:
   GpuMonitor(std::shared_ptr<const Nvml> nvml, nvmlDevice_t board, nvmlDevice_t slice,
-             std::shared_ptr<DeadlineThread> thread)
-      : nvml_(std::move(nvml)), board_(board), slice_(slice), calls_(std::move(thread)) {
+             std::shared_ptr<DeadlineThread> thread, std::string kernel_driver)
+      : nvml_(std::move(nvml)),
+        board_(board),
+        slice_(slice),
+        calls_(std::move(thread)),
+        kernel_driver_(std::move(kernel_driver)),
+        files_tell_(FilesAgree()),
+        faults_(nvml_, board) {
     sampler_ = std::thread([this] { SampleLoop(); });
   }
   ~GpuMonitor() override {
@@ -90,13 +97,23 @@ class GpuMonitor final : public DeviceMonitor {
     return telemetry;
   }
 
+  std::vector<ObservedFault> NewFaults() override { return faults_.Take(); }
+
+  DriverState Driver(std::string* message) override {
+    const DriverVersions versions = ReadDriverVersions(nvml_->path, kernel_driver_);
+    const auto error = AskMemory();
+    const bool refused = error && *error == NVML_ERROR_LIB_RM_VERSION_MISMATCH;
+    // What a new process would find: this one may still hold the library that fits.
+    const bool by_files = files_tell_ && versions.known();
+    if (by_files ? versions.kernel != versions.library : refused) {
+      *message = MismatchMessage(versions);
+      return DriverState::kMismatch;
+    }
+    return refused ? DriverState::kStale : DriverState::kFine;
+  }
+
   absl::Status Check() override {
-    const auto error = calls_->Get<nvmlReturn_t>(
-        [nvml = nvml_, board = board_] {
-          nvmlMemory_t memory{};
-          return nvml->MemoryInfo(board, &memory);
-        },
-        kCallDeadlineSeconds);
+    const auto error = AskMemory();
     if (!error) return absl::UnavailableError("the NVIDIA driver does not answer");
     if (*error != NVML_SUCCESS) {
       return absl::UnavailableError(std::string("the GPU does not answer: ") +
@@ -140,6 +157,22 @@ class GpuMonitor final : public DeviceMonitor {
   std::optional<T> Call(T (*read)(const Nvml&, nvmlDevice_t)) {
     return calls_->Get<T>([read, nvml = nvml_, board = board_] { return read(*nvml, board); },
                           kCallDeadlineSeconds);
+  }
+
+  // The library works by now: files that say otherwise name their versions in another way.
+  bool FilesAgree() const {
+    const DriverVersions versions = ReadDriverVersions(nvml_->path, kernel_driver_);
+    return versions.known() && versions.kernel == versions.library;
+  }
+
+  // A call that only a sound driver answers.
+  std::optional<nvmlReturn_t> AskMemory() {
+    return calls_->Get<nvmlReturn_t>(
+        [nvml = nvml_, board = board_] {
+          nvmlMemory_t memory{};
+          return nvml->MemoryInfo(board, &memory);
+        },
+        kCallDeadlineSeconds);
   }
 
   void RefreshUsers(double most_age_seconds) {
@@ -269,6 +302,9 @@ class GpuMonitor final : public DeviceMonitor {
   const nvmlDevice_t board_;
   const nvmlDevice_t slice_;
   const std::shared_ptr<DeadlineThread> calls_;
+  const std::string kernel_driver_;
+  const bool files_tell_;
+  GpuFaults faults_;
   Mutex mutex_;
   CondVar wake_;
   bool active_ ABSL_GUARDED_BY(mutex_) = false;
@@ -290,8 +326,10 @@ class GpuMonitor final : public DeviceMonitor {
 
 std::unique_ptr<DeviceMonitor> MakeGpuMonitor(std::shared_ptr<const Nvml> nvml, nvmlDevice_t board,
                                               nvmlDevice_t slice,
-                                              std::shared_ptr<DeadlineThread> thread) {
-  return std::make_unique<GpuMonitor>(std::move(nvml), board, slice, std::move(thread));
+                                              std::shared_ptr<DeadlineThread> thread,
+                                              const std::string& kernel_driver) {
+  return std::make_unique<GpuMonitor>(std::move(nvml), board, slice, std::move(thread),
+                                      kernel_driver);
 }
 
 }  // namespace kbench

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "worker/device/deadline_thread.h"
 #include "worker/device/device.h"
@@ -12,9 +13,11 @@
 
 namespace kbench {
 
+// `kernel_driver`: where the kernel tells the driver's version.
 // `slice` is the MIG slice on the board that is watched, or null for the whole board.
 std::unique_ptr<DeviceMonitor> MakeGpuMonitor(std::shared_ptr<const Nvml> nvml, nvmlDevice_t board,
                                               nvmlDevice_t slice,
-                                              std::shared_ptr<DeadlineThread> thread);
+                                              std::shared_ptr<DeadlineThread> thread,
+                                              const std::string& kernel_driver);
 
 }  // namespace kbench

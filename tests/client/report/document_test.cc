@@ -105,6 +105,19 @@ TEST(HtmlTest, DrawsThreePlots) {
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }
 
+TEST(HtmlTest, NumbersBeyondAllMeasureDoNoHarm) {
+  auto rows = Rows();
+  rows[1].mutable_device_time()->set_median(1e-300);
+  rows[3].mutable_end_to_end_time()->set_high(1e300);
+  rows[4].mutable_throughput()->set_flops_per_second(1e300);
+  for (int round = 0; round < 8; ++round) {
+    rows[7].mutable_device_time()->set_round_medians(round, 1e300);
+  }
+  const std::string page = ToHtml(DocumentOf(rows));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+  EXPECT_LT(page.size(), 1u << 20);
+}
+
 TEST(HtmlTest, RowsWithoutANumberAreDrawnToo) {
   Result failed = testing::Made({});
   failed.set_outcome(kbench::v1::OUTCOME_CRASHED);

@@ -13,7 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Made;
-using testing::Row;
 
 std::vector<std::string> Names(const MeasuredCase& one) {
   std::vector<std::string> names;

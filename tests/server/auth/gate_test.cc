@@ -122,6 +122,25 @@ TEST(Gate, WhoAmIByEveryWayIn) {
   EXPECT_EQ(by_socket.role(), "admin");
 }
 
+TEST(Gate, ACommandOnTheWorkersHostWantsTheRoleCode) {
+  SecuredServer server;
+  kbench::v1::SubmitJobRequest request;
+  kbench::v1::Hold& hold = *request.mutable_spec()->mutable_hold();
+  hold.mutable_duration()->set_seconds(60);
+  const auto submit = [&](auth::Role role) {
+    const auto jobs = kbench::v1::JobService::NewStub(
+        server.ChannelOf(server.Invite({.owner = "ana", .role = role})));
+    grpc::ClientContext context;
+    kbench::v1::Job job;
+    return FromGrpc(jobs->SubmitJob(&context, request, &job));
+  };
+  hold.add_command("true");
+  EXPECT_EQ(DetailsOf(submit(auth::Role::kSubmitter)).reason, "ROLE_TOO_LOW");
+  EXPECT_NE(submit(auth::Role::kCode).code(), absl::StatusCode::kPermissionDenied);
+  hold.clear_command();
+  EXPECT_NE(submit(auth::Role::kSubmitter).code(), absl::StatusCode::kPermissionDenied);
+}
+
 TEST(Gate, TheOwnerIsTheCaller) {
   SecuredServer server;
   const auto jobs = [](const std::shared_ptr<grpc::Channel>& channel) {
@@ -156,10 +175,8 @@ TEST(Gate, TheOwnerIsTheCaller) {
   };
   EXPECT_EQ(DetailsOf(cancel(*bo)).reason, "NOT_YOURS");
   EXPECT_EQ(cancel(*bo).code(), absl::StatusCode::kPermissionDenied);
-  // The same for holds, once the server has them.
   const auto not_yours = [](const grpc::Status& status) {
-    return status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
-           status.error_code() == grpc::StatusCode::UNIMPLEMENTED;
+    return status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
   };
   kbench::v1::KeepHoldRequest keep;
   keep.set_name(job.name());

@@ -52,6 +52,9 @@ class FlakyStore final : public store::Store {
   absl::StatusOr<std::vector<v1::Result>> LatestResults(int most) override {
     return inner_->LatestResults(most);
   }
+  absl::StatusOr<std::vector<store::CaseDuration>> RecentDurations(int most) override {
+    return inner_->RecentDurations(most);
+  }
   absl::StatusOr<std::vector<v1::Artifact>> ListArtifacts(const std::string& job) override {
     return inner_->ListArtifacts(job);
   }
@@ -59,6 +62,7 @@ class FlakyStore final : public store::Store {
     return inner_->GetArtifact(name);
   }
   absl::StatusOr<store::Restored> Restore() override { return inner_->Restore(); }
+  absl::StatusOr<store::StoredDevices> ReadDevices() override { return inner_->ReadDevices(); }
   store::Upkeep& upkeep() override { return inner_->upkeep(); }
 
  private:

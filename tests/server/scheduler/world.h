@@ -28,6 +28,7 @@ class World {
            double queue_deadline = 0);
   void AddNeeding(const std::string& name, const std::vector<std::string>& needs,
                   const std::string& device);
+  void AddHold(const std::string& name, const std::string& device);
   WorkerEntry Worker(const std::string& id, const std::string& boot, const std::string& device,
                      const std::string& kind) const;
   HelloAnswer Hello(const WorkerEntry& worker, const std::vector<Held>& held = {});

@@ -203,6 +203,8 @@ TEST(SqliteStore, AnOlderSchemaIsBroughtUpToDate) {
     ASSERT_TRUE(CommitNow(**store, JobBatch(MakeJob("jobs/a", 1, 1))).first.ok());
   }
   Sql(dir / "kbench.db",
+      "DROP TABLE devices; DROP TABLE maintenance; DROP TABLE handled_faults; "
+      "DROP TABLE default_devices; DROP TABLE owner_usage; "
       "DROP TABLE artifacts; DROP TABLE contents; CREATE TABLE artifacts (id INTEGER PRIMARY KEY "
       "AUTOINCREMENT, name TEXT NOT NULL UNIQUE, job INTEGER NOT NULL REFERENCES jobs (id), "
       "media_type TEXT NOT NULL, size_bytes INTEGER NOT NULL, content BLOB NOT NULL) STRICT; "

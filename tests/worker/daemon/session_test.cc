@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -25,7 +26,7 @@ class ScriptedRunner final : public AttemptRunner {
   AttemptOutcome Run(const v1::Assign& assign, const CancelToken& cancel,
                      const CaseDriver::ProgressFn& progress) override {
     v1::Progress first;
-    first.set_phase("measure");
+    first.set_phase(assign.has_hold() ? "hold" : "measure");
     progress(first);
     MutexLock lock(mutex_);
     ++started_;
@@ -104,6 +105,7 @@ class SessionTest : public testing::Test {
     options.connect = [this] { return MakeChannel("unix:" + dir_ + "/c.sock"); };
     options.address = "test";
     options.hello.set_worker_id("host/cpu");
+    options.start_again = [this] { ++started_again_; };
     options.first_retry_seconds = 0.02;
     options.last_retry_seconds = 0.1;
     session_ = std::make_unique<Session>(options, attempts_.get(), &monitor_, &condition_);
@@ -138,6 +140,7 @@ class SessionTest : public testing::Test {
   std::string dir_;
   std::unique_ptr<FakeCoordinator> coordinator_;
   QuietMonitor monitor_;
+  std::atomic<int> started_again_ = 0;
   bool calibrated_ = true;
   DeviceCondition condition_;
   std::unique_ptr<Spool> spool_;
@@ -438,6 +441,118 @@ TEST_F(UncalibratedSessionTest, ADeviceThatFailedSaysWhy) {
   condition_.Set(calibration);
   EXPECT_EQ(WaitForState("FAILED").device_message(),
             "calibration failed at flush: a cold read was as fast as a hot one");
+}
+
+// The states of the device in the heartbeats so far, each once.
+std::vector<std::string> States(const Messages& messages) {
+  std::vector<std::string> states;
+  for (const auto& message : messages) {
+    if (!message.has_heartbeat()) continue;
+    const std::string& state = message.heartbeat().device_state();
+    if (states.empty() || states.back() != state) states.push_back(state);
+  }
+  return states;
+}
+
+TEST_F(SessionTest, AHoldIsToldAndEndsWithoutAResult) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  v1::CoordinatorMessage assign = AssignMessage(1);
+  *assign.mutable_assign()->mutable_hold()->mutable_duration() = ToDuration(60);
+  ASSERT_TRUE(coordinator_->Send(assign));
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    const auto states = States(messages);
+    return !states.empty() && states.back() == "HELD";
+  }));
+  v1::CoordinatorMessage cancel;
+  *cancel.mutable_cancel()->mutable_id() = Id(1);
+  cancel.mutable_cancel()->set_finished(true);
+  ASSERT_TRUE(coordinator_->Send(cancel));
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return States(messages).back() == "READY" && messages.back().has_heartbeat() &&
+           messages.back().heartbeat().held().empty();
+  }));
+  EXPECT_EQ(Count(coordinator_->received(), &v1::WorkerMessage::has_result), 0)
+      << "the coordinator has ended it already";
+}
+
+TEST_F(SessionTest, AHoldSurvivesABrokenStream) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  v1::CoordinatorMessage assign = AssignMessage(1);
+  *assign.mutable_assign()->mutable_hold()->mutable_duration() = ToDuration(60);
+  ASSERT_TRUE(coordinator_->Send(assign));
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return !States(messages).empty() && States(messages).back() == "HELD";
+  }));
+  coordinator_->Stop();
+  coordinator_->Forget();
+  coordinator_->Start();
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return !messages.empty() && messages[0].has_hello() && messages[0].hello().held_size() == 1 &&
+           messages[0].hello().device().state() == "HELD";
+  }));
+  EXPECT_EQ(runner_->started(), 1);
+}
+
+bool HasBeat(const Messages& messages, const std::function<bool(const v1::Heartbeat&)>& is) {
+  return std::any_of(messages.begin(), messages.end(), [&](const auto& message) {
+    return message.has_heartbeat() && is(message.heartbeat());
+  });
+}
+
+TEST_F(SessionTest, FaultsAndCanariesStandInEveryHeartbeat) {
+  v1::CanaryState canary;
+  canary.set_count(4);
+  canary.set_ratio(1.01);
+  condition_.SetCanary(canary);
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 2));
+  monitor_.Break("XID", "Xid 79: the GPU has fallen off the bus");
+  const auto told = [&](const v1::Heartbeat& beat) {
+    return beat.faults_size() == 1 && beat.faults(0).kind() == "XID" &&
+           beat.faults(0).number() == 1 && beat.canary().count() == 4;
+  };
+  ASSERT_TRUE(coordinator_->WaitFor([&](const Messages& m) { return HasBeat(m, told); }));
+  coordinator_->Forget();
+  ASSERT_TRUE(coordinator_->WaitFor([&](const Messages& m) { return HasBeat(m, told); }))
+      << "again: a lost message heals";
+}
+
+TEST_F(SessionTest, ADriverThatDoesNotFitIsToldAndTheProcessStartsAgainWhenItDoes) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  monitor_.SetDriver(DriverState::kMismatch);
+  ASSERT_TRUE(coordinator_->WaitFor([&](const Messages& messages) {
+    return HasBeat(messages, [](const v1::Heartbeat& beat) {
+      return beat.device_state() == "OFFLINE" && beat.device_reason() == "DRIVER_MISMATCH" &&
+             beat.device_message() == "570.1 and 580.2";
+    });
+  }));
+  EXPECT_EQ(started_again_, 0);
+  // What runs is not disturbed by the start.
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  monitor_.SetDriver(DriverState::kFine);
+  coordinator_->Forget();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 3));
+  EXPECT_EQ(started_again_, 0);
+  runner_->Release();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  coordinator_->Forget();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 3));
+  EXPECT_EQ(started_again_, 1);
+}
+
+TEST_F(SessionTest, AHelloSaysThatTheDeviceIsAway) {
+  condition_.SetMismatch("570.1 and 580.2");
+  monitor_.SetDriver(DriverState::kMismatch);
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_hello, 1));
+  const v1::Device device = coordinator_->received()[0].hello().device();
+  EXPECT_EQ(device.state(), "OFFLINE");
+  EXPECT_EQ(device.state_reason(), "DRIVER_MISMATCH");
+  EXPECT_EQ(device.state_message(), "570.1 and 580.2");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 """Results of a GPU that there is not, as `-o json` writes them: every number follows from a few lines of arithmetic, so a test can say what the report
 must find in them. Nothing here was measured.
 
-    python3 tests/client/report/synthetic_results.py > made_up.jsonl
+    python3 tests/e2e/synthetic_results.py > made_up.jsonl
 """
 import json
 import math
