@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "proto/support/base64url.h"
-#include "proto/support/clock.h"
 #include "proto/support/error.h"
 #include "server/auth/crypto.h"
 
@@ -16,7 +15,6 @@ namespace {
 
 constexpr char kPrefix[] = "kbt_";
 constexpr std::size_t kSecretBytes = 32;
-constexpr double kLookAgainSeconds = 0.25;
 
 absl::Status Refused(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kUnauthenticated, message, {.reason = reason});
@@ -81,9 +79,6 @@ std::optional<Token> TokenStore::Find(const std::string& hash) {
   MutexLock lock(mutex_);
   auto found = by_hash_.find(hash);
   if (found == by_hash_.end()) {
-    const double now = SystemClock().SteadySeconds();
-    if (now < look_again_at_) return std::nullopt;
-    look_again_at_ = now + kLookAgainSeconds;
     RefreshLocked().IgnoreError();  // the timer's own look says it
     found = by_hash_.find(hash);
   }

@@ -52,8 +52,8 @@ class TokenStore {
   // Reads the file again if it has changed. An error leaves what was known: a file that is being
   // edited must not lock everybody out.
   absl::Status Refresh();
-  // Looks into the file once more (at most a few times a second) when the hash is not known: who
-  // was just invited should not have to wait.
+  // Asks once more whether the file has changed when the hash is not known (one stat): who was just
+  // invited should not have to wait.
   std::optional<Token> Find(const std::string& hash);
   // Why the credential with this id may not be used (any more); OK when it may.
   absl::Status CheckUsable(const std::string& id, std::int64_t now_micros);
@@ -66,7 +66,6 @@ class TokenStore {
   std::map<std::string, Token> by_hash_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> hash_of_id_ ABSL_GUARDED_BY(mutex_);
   struct stat seen_ ABSL_GUARDED_BY(mutex_) = {};
-  double look_again_at_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // UNAUTHENTICATED when revoked or expired, with words for the holder.

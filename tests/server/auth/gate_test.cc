@@ -220,6 +220,7 @@ TEST(Gate, ARevokedCredentialEndsItsStreams) {
   hello.mutable_hello()->set_worker_id("host/cpu0");
   hello.mutable_hello()->set_boot_id("boot");
   *hello.mutable_hello()->mutable_device() = FakeDevice("cpu0", "cpu");
+  hello.mutable_hello()->mutable_device()->set_state("CALIBRATING");  // it takes no job
   ASSERT_TRUE(stream->Write(hello));
   kbench::v1::CoordinatorMessage message;
   ASSERT_TRUE(stream->Read(&message));

@@ -90,9 +90,15 @@ TEST(Tls, WhoDoesNotFitIsToldWhy) {
   Credentials other_authority = right;
   other_authority.ca = auth::MakeAuthority("another", 10)->certificate;
   EXPECT_EQ(why(server.tls_address(), other_authority), "WRONG_CA");
-  const std::string port = server.tls_address().substr(server.tls_address().rfind(':'));
-  EXPECT_EQ(why("127.0.0.2" + port, right), "WRONG_HOST");
   EXPECT_EQ(why(server.tls_address(), {}), "TLS_THERE");
+  // As if "other" were the name by which the server was reached.
+  grpc::ChannelArguments args;
+  args.SetSslTargetNameOverride("other");
+  const auto stub = kbench::v1::AccountService::NewStub(grpc::CreateCustomChannel(
+      server.tls_address(), grpc::SslCredentials({right.ca, "", ""}), args));
+  const absl::Status status = WhoAmI(*stub);
+  EXPECT_EQ(DetailsOf(ExplainConnection(MessageOf(status), "other")).reason, "WRONG_HOST")
+      << status;
 }
 
 TEST(Tls, AClientCertificateOfAnotherAuthorityIsRefused) {
