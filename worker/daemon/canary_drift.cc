@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "stats/summary.h"
 #include "worker/stats/comparison.h"
-#include "worker/stats/summary.h"
 
 namespace kbench {
 namespace {
