@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "stats/summary.h"
 #include "worker/stats/comparison.h"
 #include "stats/summary.h"
 
