@@ -63,7 +63,8 @@ absl::Status Coordinator::Load() {
   next_order_ = restored.next_order;
   scheduler_ = scheduler::Scheduler(options_.scheduler);
   broken_ = false;
-  CommitEffects(scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch));
+  CommitEffects(
+      scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch, restored.usages));
   return absl::OkStatus();
 }
 

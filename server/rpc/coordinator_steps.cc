@@ -19,6 +19,7 @@ void Coordinator::AddEffects(scheduler::Effects effects, const CaseResults* resu
   }
   for (const auto& transition : effects.cases) AddCase(transition.state, results, step);
   for (const auto& job : effects.jobs) AddJobTransition(job, step);
+  for (auto& usage : effects.usages) step.batch.usages.push_back(std::move(usage));
   for (const auto& cancel : effects.cancels) {
     const auto link = LinkOf(cancel.worker_id);
     if (link == nullptr) continue;

@@ -239,7 +239,8 @@ void Coordinator::OnHeartbeat(const Session& session, const kbench::v1::Heartbea
   devices_.WorkerBeat(session.worker_id, heartbeat, clock_.WallMicros());
   if (heartbeat.has_offer()) {
     const kbench::v1::Device* device = devices_.OfWorker(session.worker_id);
-    if (device != nullptr) scheduler_.WorkerOffers(session.worker_id, CapabilitiesOf(*device));
+    if (device != nullptr)
+      scheduler_.WorkerOffers(Now(), session.worker_id, CapabilitiesOf(*device));
   }
   CommitEffects(scheduler_.WorkerHeartbeat(Now(), session.worker_id, session.boot_id,
                                            TakesCases(heartbeat.device_state()),

@@ -4,6 +4,11 @@
 #include "server/scheduler/scheduler.h"
 
 namespace kbench::scheduler {
+namespace {
+
+constexpr double kPruneSeconds = 3600;
+
+}  // namespace
 
 Case* Scheduler::FindCase(const CaseRef& ref) {
   const auto job = jobs_.find(ref.job);
@@ -22,18 +27,10 @@ Case* Scheduler::OpenCase(const std::string& worker_id, const Held& held) {
   return item;
 }
 
-void Scheduler::DropLease(Case& item) {
-  if (!item.lease) return;
-  leases_.erase(item.lease->epoch);
-  item.lease.reset();
-}
-
 void Scheduler::Requeue(Case& item, Effects& effects) {
   JobState& job = jobs_.at(item.ref.job);
   item.state = State::kQueued;
-  // Its index keeps its place: the line orders by job, then by index.
-  job.queued.insert(item.ref.index);
-  line_.insert(KeyOf(job.entry));
+  Queue(job, item.ref.index);  // its index keeps its place
   effects.cases.push_back({item});
 }
 
@@ -60,7 +57,8 @@ void Scheduler::RetryOrFail(double now, Case& item, const std::string& message, 
 void Scheduler::LoseLease(double now, Case& item, Loss loss, Effects& effects) {
   const std::string worker = item.lease->worker_id;
   const bool cancelled = jobs_.at(item.ref.job).entry.cancel_requested;
-  DropLease(item);
+  // A fault of the machine costs the owner nothing; a case that may have killed its worker does.
+  DropLease(now, item, loss == Loss::kDeath ? Took(now, item) : 0, effects);
   if (loss == Loss::kExpired && cancelled && item.finished_since > 0) {
     EndCase(now, item, State::kCancelled, "CANCELLED", "cancelled while it ran", effects);
     return;
@@ -91,25 +89,23 @@ double Scheduler::ResultDue(const Case& item) const {
   return item.finished_since + options_.finished_leases * options_.lease_seconds;
 }
 
-void Scheduler::Adopt(double now, const WorkerEntry& worker, Case& item, const Held& held,
-                      Effects& effects) {
+void Scheduler::TakeUp(double now, const WorkerEntry& worker, Case& item, const Held& held,
+                       Effects& effects) {
   const bool unchanged = item.lease && item.lease->worker_id == worker.worker_id &&
                          item.lease->boot_id == worker.boot_id;
   if (!item.lease) {
     // The lease had run out, and no newer attempt has begun: it goes on.
-    JobState& job = jobs_.at(item.ref.job);
-    job.queued.erase(item.ref.index);
-    if (job.queued.empty()) line_.erase(KeyOf(job.entry));
+    Unqueue(jobs_.at(item.ref.job), item.ref.index);
     item.state = State::kRunning;
     item.reason.clear();
     item.message.clear();
     item.lease.emplace();
-    leases_[held.epoch] = item.ref;
+    item.lease->epoch = held.epoch;
+    AddLease(now, item);
   }
   item.lease->worker_id = worker.worker_id;
   item.lease->boot_id = worker.boot_id;
   item.lease->attempt = held.attempt;
-  item.lease->epoch = held.epoch;
   item.lease->expires_at = now + options_.lease_seconds;
   if (held.finished) {
     // What has been cancelled waits for no result.
@@ -138,6 +134,13 @@ ResultAnswer Scheduler::WorkerResult(double now, const std::string& worker_id, c
   answer.accepted = true;
   const std::string job = item->ref.job;
   const bool cancelled = jobs_.at(job).entry.cancel_requested;
+  if (!item->lease && end.kind != AttemptEnd::Kind::kInfra) {
+    // Nobody knows when it ended: the estimate stands for what it took.
+    Owner& owner = *jobs_.at(job).owner;
+    usage_.Add(std::min(item->started_at, now), owner, item->estimate);
+    line_.UsageChanged(now, owner);
+    answer.effects.usages.push_back(usage_.Durable(now, owner));
+  }
   if (end.kind == AttemptEnd::Kind::kResult) {
     EndCase(now, *item, State::kSucceeded, "", "", answer.effects);
   } else if (end.kind == AttemptEnd::Kind::kCancelled && cancelled) {
@@ -145,7 +148,7 @@ ResultAnswer Scheduler::WorkerResult(double now, const std::string& worker_id, c
   } else {
     item->open_epoch = 0;
     if (item->lease) {
-      DropLease(*item);
+      DropLease(now, *item, 0, answer.effects);
       if (worker != workers_.end()) worker->second.needs_heartbeat = true;
       if (end.kind == AttemptEnd::Kind::kCancelled) {
         // Its worker is stopping and hands it back: nobody's fault.
@@ -173,6 +176,7 @@ Effects Scheduler::FailCase(double now, const CaseRef& ref, std::int64_t epoch,
   Effects effects;
   Case* item = FindCase(ref);
   if (item == nullptr || IsFinal(item->state) || item->open_epoch != epoch) return effects;
+  DropLease(now, *item, 0, effects);  // nothing ran
   EndCase(now, *item, State::kFailed, reason, message, effects);
   Settle(now, ref.job, effects);
   Dispatch(now, effects);
@@ -182,8 +186,8 @@ Effects Scheduler::FailCase(double now, const CaseRef& ref, std::int64_t epoch,
 Effects Scheduler::Tick(double now) {
   Effects effects;
   std::vector<CaseRef> expired;
-  for (const auto& [epoch, ref] : leases_) {
-    if (FindCase(ref)->lease->expires_at <= now) expired.push_back(ref);
+  for (const auto& [epoch, running] : leases_) {
+    if (FindCase(running.ref)->lease->expires_at <= now) expired.push_back(running.ref);
   }
   for (const CaseRef& ref : expired) {
     LoseLease(now, *FindCase(ref), Loss::kExpired, effects);
@@ -199,6 +203,10 @@ Effects Scheduler::Tick(double now) {
     Settle(now, name, effects);
   }
   Dispatch(now, effects);
+  if (now >= next_prune_at_) {
+    next_prune_at_ = now + kPruneSeconds;
+    for (const std::string& owner : usage_.Prune(now)) effects.usages.push_back({owner, 0, now});
+  }
   return effects;
 }
 

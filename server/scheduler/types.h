@@ -131,6 +131,13 @@ struct JobTransition {
   double started_at = 0;
   double ended_at = 0;
 };
+// Device-seconds of an owner whose attempts have ended, as of a time from which they decay; 0: the
+// owner is forgotten.
+struct OwnerUsage {
+  std::string owner;
+  double seconds = 0;
+  double as_of = 0;
+};
 // What is to be sent once the transitions are durable.
 struct AssignTo {
   std::string worker_id;
@@ -149,11 +156,14 @@ struct CancelOn {
 struct Effects {
   std::vector<CaseTransition> cases;
   std::vector<JobTransition> jobs;
+  std::vector<OwnerUsage> usages;  // the newest of an owner is the last
   std::vector<AssignTo> assigns;
   std::vector<CancelOn> cancels;
   int expired_leases = 0;  // leases that ran out in this step, for the metrics
 
-  bool empty() const { return cases.empty() && jobs.empty() && assigns.empty() && cancels.empty(); }
+  bool empty() const {
+    return cases.empty() && jobs.empty() && usages.empty() && assigns.empty() && cancels.empty();
+  }
 };
 
 struct Options {
@@ -163,6 +173,11 @@ struct Options {
   double finished_leases = 3;
   int max_attempts = 3;
   int poison_deaths = 2;
+  // Who runs next: see scheduler.h.
+  double half_life_seconds = 24 * 3600;  // of the usage of owners
+  double aging_seconds = 600;            // of waiting, for one class up
+  double bound_seconds = 1800;           // of waiting, until promoted
+  double turn_factor = 6;                // a job's turn: its estimate so many times after it came
 };
 
 // How an attempt ended, as its worker says.

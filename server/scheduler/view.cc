@@ -2,10 +2,17 @@
 #include "server/scheduler/view.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "server/scheduler/scheduler.h"
 
 namespace kbench::scheduler {
+namespace {
+
+// How far all estimates may be off together.
+constexpr double kCommonError = 0.1;
+
+}  // namespace
 
 const char* RuleName(Rule rule) {
   switch (rule) {
@@ -25,73 +32,141 @@ const char* RuleName(Rule rule) {
       return "PROMOTED_OTHER";
     case Rule::kDeviceBusy:
       return "DEVICE_BUSY";
+    case Rule::kHeld:
+      return "HELD";
     case Rule::kUnavailable:
       return "UNAVAILABLE";
   }
   return "";
 }
 
+namespace {
+
+double SecondsOf(const JobState& job) {
+  double seconds = 0;
+  for (const Part& part : job.parts) seconds += part.load.seconds;
+  return seconds;
+}
+
+}  // namespace
+
+Window Scheduler::YieldOf(double now, const Case& item) const {
+  return {true, std::max(now, item.started_at + item.estimate_low),
+          std::max(now, item.started_at + item.estimate_high)};
+}
+
+DeviceView Scheduler::ViewOf(double now, const WorkerState& worker) const {
+  DeviceView device;
+  device.device = worker.entry.device;
+  device.worker_id = worker.entry.worker_id;
+  device.running = RunningOn(device.device);
+  if (device.running) {
+    const JobState& job = jobs_.at(device.running->job);
+    const Case& item = job.entry.cases[static_cast<std::size_t>(device.running->index)];
+    device.started_at = item.started_at;
+    device.yields = YieldOf(now, item);
+  }
+  for (const int pool : worker.pools) {
+    device.waiting_jobs += static_cast<int>(line_.JobsIn(pool));
+  }
+  return device;
+}
+
 QueueView Scheduler::View(double now, int most) const {
   QueueView view;
-  for (const auto& [id, worker] : workers_) {
-    DeviceView& device = view.devices.emplace_back();
-    device.device = worker.entry.device;
-    device.worker_id = id;
-    device.running = RunningOn(device.device);
-    if (device.running) {
-      const JobState& job = jobs_.at(device.running->job);
-      const Case& item = job.entry.cases[static_cast<std::size_t>(device.running->index)];
-      device.started_at = item.started_at;
-      device.yields = {true, std::max(now, item.started_at + item.estimate_low),
-                       std::max(now, item.started_at + item.estimate_high)};
-    }
-    for (const LineKey& key : line_) {
-      if (MatchesSome(jobs_.at(std::get<2>(key)), worker.entry)) ++device.waiting_jobs;
-    }
-  }
-  view.waiting_jobs = static_cast<int>(line_.size());
-  view.waiting_cases = QueuedCases();
-  for (const LineKey& key : line_) {
-    if (static_cast<int>(view.waiting.size()) >= most) break;
-    const JobState& job = jobs_.at(std::get<2>(key));
+  for (const auto& [id, worker] : workers_) view.devices.push_back(ViewOf(now, worker));
+  view.waiting_jobs = waiting_jobs_;
+  view.waiting_cases = queued_cases_;
+  for (const JobState* job : InOrder(most)) {
     WaitingJob& waiting = view.waiting.emplace_back();
-    waiting.job = job.entry.name;
-    waiting.next_case = *job.queued.begin();
-    waiting.waiting_cases = static_cast<int>(job.queued.size());
-    waiting.position = QueuePosition(job.entry.name);
-    waiting.reason = WaitReason(now, job.entry.name);
-    for (const int index : job.queued) {
-      waiting.estimated_seconds += job.entry.cases[static_cast<std::size_t>(index)].estimate;
-    }
+    waiting.job = job->entry.name;
+    waiting.owner = job->entry.owner;
+    waiting.priority_class = job->entry.priority_class;
+    waiting.hold = job->entry.hold;
+    waiting.next_case = *job->queued.begin();
+    waiting.waiting_cases = static_cast<int>(job->queued.size());
+    waiting.estimated_seconds = SecondsOf(*job);
+    const Place place = PlaceOf(now, job->entry.name);
+    waiting.position = place.position;
+    waiting.start = place.start;
+    waiting.promoted = place.promoted;
+    waiting.reason = WaitReason(now, job->entry.name);
   }
+  for (const auto& [name, owner] : usage_.owners()) {
+    if (owner.running_cases == 0 && owner.waiting_cases == 0) continue;
+    view.owners.push_back(
+        {name, usage_.Seconds(now, owner), owner.running_cases, owner.waiting_cases});
+  }
+  std::stable_sort(
+      view.owners.begin(), view.owners.end(),
+      [](const OwnerView& a, const OwnerView& b) { return a.used_seconds < b.used_seconds; });
   return view;
 }
 
-Explained Scheduler::Explain(double now, const std::string& job, int most) const {
-  Explained explained;
+Place Scheduler::PlaceOf(double now, const std::string& job) const {
+  Place place;
   const auto found = jobs_.find(job);
-  if (found == jobs_.end()) return explained;
-  if (found->second.queued.empty() ||
-      found->second.open > static_cast<int>(found->second.queued.size())) {
-    explained.rule = Rule::kRunning;
-    return explained;
+  if (found == jobs_.end()) return place;
+  const JobState& state = found->second;
+  for (const Case& item : state.entry.cases) {
+    if (!IsFinal(item.state)) place.estimated_seconds += item.estimate;
   }
-  explained.reason = WaitReason(now, job);
-  explained.rule = explained.reason.empty() ? Rule::kNext : Rule::kUnavailable;
-  for (const LineKey& key : line_) {
-    const JobState& other = jobs_.at(std::get<2>(key));
-    if (other.entry.name == job) break;
-    if (!Compete(found->second, other)) continue;
-    ++explained.ahead_jobs;
-    explained.ahead.insert(
-        explained.ahead.begin(),
-        {other.entry.name, *other.queued.begin(),
-         other.entry.cases[static_cast<std::size_t>(*other.queued.begin())].estimate,
-         Rule::kOwnOrder});
-    if (static_cast<int>(explained.ahead.size()) > most) explained.ahead.pop_back();
+  if (!Waits(state)) return place;
+  const Standing standing = StandingOf(state);
+  place.position = RunningFor(state) + static_cast<int>(standing.cases);
+  place.promoted = IsPromoted(state);
+  if (WaitReason(now, job).empty()) place.start = StartOf(now, standing);
+  return place;
+}
+
+bool Scheduler::IsPromoted(const JobState& job) const {
+  return std::any_of(job.parts.begin(), job.parts.end(), [&](const Part& part) {
+    return part.lane->stage == Stage::kPromoted && part.lane->jobs.At(0).job == &job;
+  });
+}
+
+namespace {
+
+// When a device gets free for what comes after `seconds` of work, from when each of them is free.
+double Level(std::vector<double> free_at, double seconds) {
+  std::sort(free_at.begin(), free_at.end());
+  for (std::size_t i = 0; i + 1 < free_at.size(); ++i) {
+    const double room = (free_at[i + 1] - free_at[i]) * static_cast<double>(i + 1);
+    if (seconds <= room) return free_at[i] + seconds / static_cast<double>(i + 1);
+    seconds -= room;
   }
-  if (explained.ahead_jobs > 0) explained.rule = Rule::kOwnOrder;
-  return explained;
+  return free_at.back() + seconds / static_cast<double>(free_at.size());
+}
+
+}  // namespace
+
+Window Scheduler::StartOf(double now, const Standing& standing) const {
+  std::vector<double> earliest;
+  std::vector<double> latest;
+  if (standing.part == nullptr) return {};
+  for (const WorkerState* worker : pools_[static_cast<std::size_t>(standing.part->pool)]) {
+    if (!worker->holds_pins) continue;
+    Window free{true, now, now};
+    if (const auto running = RunningOn(worker->entry.device)) {
+      free = YieldOf(now,
+                     jobs_.at(running->job).entry.cases[static_cast<std::size_t>(running->index)]);
+    }
+    earliest.push_back(free.earliest);
+    latest.push_back(free.latest);
+  }
+  if (earliest.empty()) return {};
+  double seconds = 0;
+  double below = 0;
+  double above = 0;
+  for (const Rival& rival : standing.rivals) {
+    seconds += rival.share * rival.ahead.seconds;
+    below += rival.share * rival.ahead.below_squared;
+    above += rival.share * rival.ahead.above_squared;
+  }
+  // Errors of single cases cancel out, what the estimates have in common does not.
+  const double low = std::max(0.0, seconds - std::max(std::sqrt(below), kCommonError * seconds));
+  const double high = seconds + std::max(std::sqrt(above), kCommonError * seconds);
+  return {true, Level(earliest, low), Level(latest, high)};
 }
 
 }  // namespace kbench::scheduler

@@ -27,14 +27,26 @@ struct DeviceView {
   int waiting_jobs = 0;  // that it may run
 };
 
+// Where a waiting job stands.
+struct Place {
+  int position = 0;              // cases ahead of its next one: see Scheduler::QueuePosition
+  Window start;                  // of its next case
+  double estimated_seconds = 0;  // device time of its cases that have not ended
+  bool promoted = false;         // it has waited for the bound: goes before what has not
+};
+
 struct WaitingJob {
   std::string job;
+  std::string owner;
+  PriorityClass priority_class = PriorityClass::kInteractive;
+  bool hold = false;
   int next_case = 0;
   int waiting_cases = 0;
   int position = 0;  // as Scheduler::QueuePosition
   Window start;
   double estimated_seconds = 0;  // of its waiting cases
   std::string reason;            // as Scheduler::WaitReason
+  bool promoted = false;
 };
 
 struct OwnerView {
@@ -62,6 +74,7 @@ enum class Rule {
   kOwnOrder,     // of the same owner: priority, the shorter one, the earlier one
   kPromoted,     // it has waited for the bound
   kDeviceBusy,   // nobody is before it, the device runs something
+  kHeld,         // nobody is before it, the device is lent to somebody
   kUnavailable,  // no device takes it: see WaitReason
 };
 
@@ -70,17 +83,24 @@ const char* RuleName(Rule rule);  // "CLASS", "OWNER_USAGE": v1.Explanation.rule
 struct Ahead {
   std::string job;
   int next_case = 0;
-  double estimated_seconds = 0;
-  Rule rule = Rule::kNone;  // why it goes first
+  std::string owner;
+  PriorityClass priority_class = PriorityClass::kInteractive;
+  double estimated_seconds = 0;  // of its cases that go first
+  Rule rule = Rule::kNone;       // why they do
 };
 
 struct Explained {
-  Rule rule = Rule::kNone;   // what holds the job itself
+  // What holds the job itself: of several rules the one that accounts for most of the time ahead.
+  Rule rule = Rule::kNone;
   std::string reason;        // kUnavailable: as WaitReason
   std::string device;        // that it runs on or would start on; empty: none
   std::vector<Ahead> ahead;  // nearest first, at most `most`
   int ahead_jobs = 0;
+  int position = 0;  // as Scheduler::QueuePosition
   Window start;
+  double waiting_since = 0;  // its submission, or the end of its newest case
+  double promoted_at = 0;    // when it goes before what has not waited for the bound; 0: never
+  double used_seconds = 0;   // by its owner, decayed
 };
 
 }  // namespace kbench::scheduler

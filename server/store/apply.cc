@@ -109,6 +109,17 @@ absl::Status UpdateJob(Database& db, const scheduler::JobTransition& job) {
   return db.Changes() == 0 ? UnknownJob(job.job) : absl::OkStatus();
 }
 
+absl::Status UpdateUsage(Database& db, const scheduler::OwnerUsage& usage) {
+  if (usage.seconds <= 0) {
+    KB_ASSIGN_OR_RETURN(Statement forget, db.Prepare("DELETE FROM owner_usage WHERE owner = ?"));
+    return forget.Bind(usage.owner).Run();
+  }
+  KB_ASSIGN_OR_RETURN(Statement write,
+                      db.Prepare("INSERT OR REPLACE INTO owner_usage (owner, seconds, as_of) "
+                                 "VALUES (?, ?, ?)"));
+  return write.Bind(usage.owner).Bind(usage.seconds).Bind(usage.as_of).Run();
+}
+
 absl::Status InsertResult(Database& db, const kbench::v1::Result& result) {
   KB_ASSIGN_OR_RETURN(const std::int64_t job, JobRow(db, result.job()));
   KB_ASSIGN_OR_RETURN(
@@ -244,6 +255,7 @@ absl::Status Apply(Database& db, const Batch& batch, std::vector<std::int64_t>& 
   for (const NewJob& job : batch.new_jobs) KB_RETURN_IF_ERROR(InsertJob(db, job));
   for (const auto& item : batch.cases) KB_RETURN_IF_ERROR(UpdateCase(db, item.state));
   for (const auto& job : batch.jobs) KB_RETURN_IF_ERROR(UpdateJob(db, job));
+  for (const auto& usage : batch.usages) KB_RETURN_IF_ERROR(UpdateUsage(db, usage));
   for (const auto& result : batch.results) KB_RETURN_IF_ERROR(InsertResult(db, result));
   for (const auto& artifact : batch.artifacts) KB_RETURN_IF_ERROR(InsertArtifact(db, artifact));
   for (const NewEvent& event : batch.events) {

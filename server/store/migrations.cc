@@ -105,6 +105,15 @@ CREATE INDEX contents_by_size ON contents (size_bytes);
 ALTER TABLE artifacts ADD COLUMN shared INTEGER REFERENCES contents (id);
 )sql";
 
+// Device-seconds of every owner as of a time, from which they decay (scheduler::OwnerUsage).
+constexpr char kOwnerUsage[] = R"sql(
+CREATE TABLE owner_usage (
+  owner TEXT PRIMARY KEY,
+  seconds REAL NOT NULL,
+  as_of REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql";
+
 // What artifacts are kept for how long by their kind (store::Kind), and the oldest of a kind go
 // first; which case one belongs to says whether it is still needed.
 constexpr char kKindsOfArtifacts[] = R"sql(
@@ -127,7 +136,7 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 
 const std::vector<std::string>& Migrations() {
   static const std::vector<std::string>* const steps =
-      new std::vector<std::string>{kFirstSchema, kSharedContents, kKindsOfArtifacts};
+      new std::vector<std::string>{kFirstSchema, kSharedContents, kOwnerUsage, kKindsOfArtifacts};
   return *steps;
 }
 

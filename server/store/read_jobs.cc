@@ -177,6 +177,16 @@ absl::Status CheckCases(const scheduler::JobEntry& job, const kbench::v1::JobSpe
   return whole ? absl::OkStatus() : Damaged("job " + job.name + ": some of its cases are missing");
 }
 
+absl::StatusOr<std::vector<scheduler::OwnerUsage>> ReadUsages(Database& db) {
+  KB_ASSIGN_OR_RETURN(Statement rows, db.Prepare("SELECT owner, seconds, as_of FROM owner_usage"));
+  std::vector<scheduler::OwnerUsage> usages;
+  for (;;) {
+    KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
+    if (!more) return usages;
+    usages.push_back({rows.Text(0), rows.Double(1), rows.Double(2)});
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<Request>> ReadRequest(Database& db, const std::string& request_id) {
@@ -242,6 +252,7 @@ absl::StatusOr<std::vector<JobEvent>> ReadJobEvents(Database& db, const std::str
 
 absl::StatusOr<Restored> ReadForRestore(Database& db) {
   Restored restored;
+  KB_ASSIGN_OR_RETURN(restored.usages, ReadUsages(db));
   KB_ASSIGN_OR_RETURN(restored.next_epoch,
                       db.QueryInt("SELECT value FROM counters WHERE name = 'next_epoch'"));
   KB_ASSIGN_OR_RETURN(restored.next_order,

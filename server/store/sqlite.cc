@@ -11,6 +11,7 @@
 #include "server/store/data_dir_lock.h"
 #include "server/store/migrations.h"
 #include "server/store/prune.h"
+#include "server/store/read_durations.h"
 #include "server/store/read_jobs.h"
 #include "server/store/read_results.h"
 #include "server/store/readers.h"
@@ -107,6 +108,9 @@ class SqliteStore final : public Store {
   }
   absl::StatusOr<std::vector<kbench::v1::Result>> LatestResults(int most) override {
     return Read([&](Database& db) { return ReadLatestResults(db, most); });
+  }
+  absl::StatusOr<std::vector<CaseDuration>> RecentDurations(int most_results) override {
+    return Read([&](Database& db) { return ReadRecentDurations(db, most_results); });
   }
   absl::StatusOr<std::vector<kbench::v1::Artifact>> ListArtifacts(const std::string& job) override {
     return Read([&](Database& db) { return ReadArtifacts(db, job); });

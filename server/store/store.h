@@ -43,6 +43,7 @@ struct Batch {
   std::vector<NewJob> new_jobs;
   std::vector<scheduler::CaseTransition> cases;
   std::vector<scheduler::JobTransition> jobs;
+  std::vector<scheduler::OwnerUsage> usages;
   std::vector<kbench::v1::Result> results;      // with name, job and create_time
   std::vector<kbench::v1::Artifact> artifacts;  // with full names: artifacts/<job id>-<case>-<file>
   std::vector<NewEvent> events;
@@ -85,8 +86,16 @@ struct Restored {
   std::vector<scheduler::JobEntry> jobs;  // not ended; with owner and submitted_at
   // Of each of `jobs`. Those that are the same are kept once.
   std::vector<std::shared_ptr<const kbench::v1::JobSpec>> specs;
+  std::vector<scheduler::OwnerUsage> usages;
   std::int64_t next_epoch = 1;
   std::int64_t next_order = 1;
+};
+
+// How long a case held its device, and what it ran there.
+struct CaseDuration {
+  std::string kernel, dtype, shape, mode, device;
+  std::vector<std::string> implementations;
+  double seconds = 0;
 };
 
 class Store {
@@ -111,6 +120,9 @@ class Store {
   // For the metrics after a restart: the latest OK result at default flush and precision of every
   // (kernel, implementation, dtype, shape, mode, device), newest first, at most `most`.
   virtual absl::StatusOr<std::vector<kbench::v1::Result>> LatestResults(int most) = 0;
+  // Of the cases that succeeded last, oldest first, as far as their newest `most_results` results
+  // reach.
+  virtual absl::StatusOr<std::vector<CaseDuration>> RecentDurations(int most_results) = 0;
   // Without their content. NOT_FOUND names the job.
   virtual absl::StatusOr<std::vector<kbench::v1::Artifact>> ListArtifacts(
       const std::string& job) = 0;

@@ -36,13 +36,15 @@ class SchedulerTest : public ::testing::Test {
   WorkerEntry gpu_ = world_.Worker("w-gpu", "boot1", "gpu0", "cuda");
 };
 
-TEST_F(SchedulerTest, HigherPriorityFirstThenFirstComeFirstServed) {
+TEST_F(SchedulerTest, OfOneOwnerTheHigherPriorityThenTheShorterThenTheEarlier) {
   world_.Add("jobs/a", 2, "cpu");
   world_.Add("jobs/b", 1, "cpu");
-  world_.Add("jobs/c", 1, "cpu", 900);
+  world_.Add("jobs/d", 1, "cpu");
+  world_.Add("jobs/c", 2, "cpu", 900);
   world_.Hello(cpu_);
-  EXPECT_THAT(RunAll(cpu_), ::testing::ElementsAre(CaseRef{"jobs/c", 0}, CaseRef{"jobs/a", 0},
-                                                   CaseRef{"jobs/a", 1}, CaseRef{"jobs/b", 0}));
+  EXPECT_THAT(RunAll(cpu_), ::testing::ElementsAre(CaseRef{"jobs/c", 0}, CaseRef{"jobs/c", 1},
+                                                   CaseRef{"jobs/b", 0}, CaseRef{"jobs/d", 0},
+                                                   CaseRef{"jobs/a", 0}, CaseRef{"jobs/a", 1}));
   EXPECT_EQ(world_.Job("jobs/a").state, State::kSucceeded);
 }
 
@@ -93,7 +95,7 @@ TEST_F(SchedulerTest, AJobStaysOnTheDeviceItStartedOn) {
 TEST_F(SchedulerTest, AnExpiredLeaseIsTriedAgainInItsPlace) {
   world_.Hello(cpu_);
   world_.Add("jobs/a", 2, "cpu");
-  world_.Add("jobs/b", 1, "cpu");
+  world_.Add("jobs/b", 2, "cpu");
   const AssignTo lost = OneAssign();
   world_.Pass(19);
   EXPECT_EQ(world_.Job("jobs/a").state, State::kRunning);
@@ -301,7 +303,7 @@ TEST_F(SchedulerTest, AResultThatWasFasterThanTheCancelCounts) {
 
 TEST_F(SchedulerTest, AJobThatDoesNotStartInTimeExpires) {
   world_.Add("jobs/a", 2, "cpu", 500, world_.now() + 10);
-  world_.Add("jobs/b", 1, "cpu", 500, world_.now() + 10);
+  world_.Add("jobs/b", 2, "cpu", 500, world_.now() + 10);
   world_.Hello(cpu_);
   const AssignTo assign = OneAssign();
   world_.Pass(11);
@@ -359,9 +361,11 @@ TEST_F(SchedulerTest, PositionsCountWhatRunsFirstOnTheSameDevice) {
   world_.Add("jobs/b", 1, "cpu");
   world_.Add("jobs/c", 1, "gpu0");
   world_.Add("jobs/d", 1, "cpu", 900);
+  world_.Add("jobs/e", 4, "cpu");
   EXPECT_EQ(world_.scheduler().QueuePosition("jobs/a"), 0);
   EXPECT_EQ(world_.scheduler().QueuePosition("jobs/d"), 1) << "the running case";
-  EXPECT_EQ(world_.scheduler().QueuePosition("jobs/b"), 4);
+  EXPECT_EQ(world_.scheduler().QueuePosition("jobs/b"), 2) << "shorter than what is left of a";
+  EXPECT_EQ(world_.scheduler().QueuePosition("jobs/e"), 5);
   EXPECT_EQ(world_.scheduler().QueuePosition("jobs/c"), 0);
   EXPECT_EQ(world_.scheduler().WaitReason(world_.now(), "jobs/c"), "NO_DEVICE");
 }

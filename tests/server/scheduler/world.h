@@ -53,8 +53,11 @@ class World {
   // Empty when the scheduler's state equals the mirror and all invariants hold.
   std::string Check() const;
 
- private:
+  // A whole entry; its `order` is set here.
   void AddEntry(JobEntry job);
+  const std::map<std::string, OwnerUsage>& usages() const { return usages_; }
+
+ private:
   void Reset() { scheduler_ = std::make_unique<Scheduler>(options_); }
 
   Options options_;
@@ -63,6 +66,7 @@ class World {
   std::int64_t next_order_ = 1;
   std::int64_t next_epoch_ = 1;
   std::map<std::string, JobEntry> durable_;
+  std::map<std::string, OwnerUsage> usages_;
   std::vector<AssignTo> assigns_;
   std::vector<CancelOn> cancels_;
   std::set<std::int64_t> epochs_;

@@ -203,7 +203,8 @@ TEST(SqliteStore, AnOlderSchemaIsBroughtUpToDate) {
     ASSERT_TRUE(CommitNow(**store, JobBatch(MakeJob("jobs/a", 1, 1))).first.ok());
   }
   Sql(dir / "kbench.db",
-      "DROP TABLE artifacts; DROP TABLE contents; CREATE TABLE artifacts (id INTEGER PRIMARY KEY "
+      "DROP TABLE artifacts; DROP TABLE contents; DROP TABLE owner_usage; "
+      "CREATE TABLE artifacts (id INTEGER PRIMARY KEY "
       "AUTOINCREMENT, name TEXT NOT NULL UNIQUE, job INTEGER NOT NULL REFERENCES jobs (id), "
       "media_type TEXT NOT NULL, size_bytes INTEGER NOT NULL, content BLOB NOT NULL) STRICT; "
       "INSERT INTO artifacts VALUES (1, 'artifacts/a-0-x', 1, 'text/plain', 3, x'616263'); "
