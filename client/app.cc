@@ -92,7 +92,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   Commands commands;
   for (auto make :
        {MakeSubmit, MakeWatch, MakeList, MakeShow, MakeCompare, MakeSuite, MakeCancel, MakeKernels,
-        MakeDevices, MakeArtifacts, MakeSelftest, MakeUp, MakeDown, MakeVersion}) {
+        MakeDevices, MakeArtifacts, MakeBackup, MakeSelftest, MakeUp, MakeDown, MakeVersion}) {
     commands.push_back(make());
   }
   return commands;

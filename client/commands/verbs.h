@@ -18,6 +18,7 @@ std::unique_ptr<Command> MakeSelftest();
 std::unique_ptr<Command> MakeKernels();
 std::unique_ptr<Command> MakeDevices();
 std::unique_ptr<Command> MakeArtifacts();
+std::unique_ptr<Command> MakeBackup();
 std::unique_ptr<Command> MakeUp();
 std::unique_ptr<Command> MakeDown();
 std::unique_ptr<Command> MakeVersion();
