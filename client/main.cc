@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   using namespace kbench;          // NOLINT: main only
   using namespace kbench::client;  // NOLINT: main only
 
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // what its own lines say, ours say better
   FillStandardDescriptors();
   BlockTerminationSignals();
   std::signal(SIGPIPE, SIG_DFL);  // `kbench-client list | head` ends quietly

@@ -19,6 +19,8 @@ std::unique_ptr<Command> MakeKernels();
 std::unique_ptr<Command> MakeDevices();
 std::unique_ptr<Command> MakeArtifacts();
 std::unique_ptr<Command> MakeBackup();
+std::unique_ptr<Command> MakeJoin();
+std::unique_ptr<Command> MakeWhoami();
 std::unique_ptr<Command> MakeUp();
 std::unique_ptr<Command> MakeDown();
 std::unique_ptr<Command> MakeVersion();

@@ -123,6 +123,7 @@ class Coordinator {
                         const kbench::v1::Job& job);
   void JobIsDurable(const kbench::v1::Job& job, const scheduler::JobEntry& entry);
   void Decorate(kbench::v1::Job& job);
+  void Decorate(const std::vector<kbench::v1::Job*>& jobs);
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
 
   // coordinator_workers.cc

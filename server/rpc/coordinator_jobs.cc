@@ -148,14 +148,21 @@ void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry)
   CommitEffects(scheduler_.AddJob(Now(), entry));
 }
 
-void Coordinator::Decorate(Job& job) {
-  if (HasEnded(job)) return;
+void Coordinator::Decorate(Job& job) { Decorate(std::vector<Job*>{&job}); }
+
+void Coordinator::Decorate(const std::vector<Job*>& jobs) {
+  std::vector<std::string> names;
+  for (const Job* job : jobs) names.push_back(HasEnded(*job) ? "" : job->name());
   MutexLock lock(mutex_);
-  job.set_queue_position(scheduler_.QueuePosition(job.name()));
-  const std::string reason = scheduler_.WaitReason(Now(), job.name());
-  if (reason.empty()) return;
-  job.set_reason(reason);
-  job.set_message(WaitMessage(reason));
+  const std::vector<int> positions = scheduler_.QueuePositions(names);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (HasEnded(*jobs[i])) continue;
+    jobs[i]->set_queue_position(positions[i]);
+    const std::string reason = scheduler_.WaitReason(Now(), names[i]);
+    if (reason.empty()) continue;
+    jobs[i]->set_reason(reason);
+    jobs[i]->set_message(WaitMessage(reason));
+  }
 }
 
 absl::StatusOr<Job> Coordinator::Get(const std::string& name) {
@@ -176,10 +183,10 @@ absl::StatusOr<kbench::v1::ListJobsResponse> Coordinator::List(
   KB_ASSIGN_OR_RETURN(store::JobPage page, store_.ListJobs(filter));
   kbench::v1::ListJobsResponse response;
   response.set_next_page_token(page.next_page_token);
-  for (Job& job : page.jobs) {
-    Decorate(job);
-    *response.add_jobs() = std::move(job);
-  }
+  std::vector<Job*> jobs;
+  for (Job& job : page.jobs) jobs.push_back(&job);
+  Decorate(jobs);
+  for (Job& job : page.jobs) *response.add_jobs() = std::move(job);
   return response;
 }
 

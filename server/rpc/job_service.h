@@ -24,6 +24,9 @@ class JobService final
       grpc::CallbackServerContext* context, const kbench::v1::WatchJobRequest* request) override;
 
  private:
+  // OK when the caller may change the job: it is theirs, or they are an admin.
+  absl::Status CheckMayChange(const std::string& job, const std::string& verb);
+
   Coordinator& coordinator_;
 };
 

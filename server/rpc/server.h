@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/support/clock.h"
+#include "server/auth/options.h"
 #include "server/rpc/coordinator.h"
 
 namespace grpc {
@@ -25,6 +26,7 @@ struct ServerOptions {
   std::string data_dir;                           // empty: the default
   store::Retention retention;
   const char* store_vfs = nullptr;  // see store::SqliteOptions
+  auth::AuthOptions access;
   CoordinatorOptions coordinator;
 };
 

@@ -77,7 +77,10 @@ bool Scheduler::InteractiveTurn(int pool) const {
 }
 
 Standing Scheduler::StandingIn(const JobState& job, const Part& part) const {
-  const Field field = Competing(part.pool);
+  return StandingIn(job, part, Competing(part.pool));
+}
+
+Standing Scheduler::StandingIn(const JobState& job, const Part& part, const Field& field) const {
   const double scale = usage_.Scale(0);
   Standing standing;
   standing.part = &part;

@@ -1,6 +1,7 @@
 // What may be asked of the scheduler.
 #include <algorithm>
 
+#include "server/scheduler/ahead.h"
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/selector.h"
 
@@ -39,6 +40,29 @@ int Scheduler::QueuePosition(const std::string& job) const {
   const auto found = jobs_.find(job);
   if (found == jobs_.end() || !Waits(found->second)) return 0;
   return RunningFor(found->second) + static_cast<int>(StandingOf(found->second).cases);
+}
+
+std::vector<int> Scheduler::QueuePositions(const std::vector<std::string>& jobs) const {
+  std::map<int, Field> fields;  // by pool: the same for most of the jobs
+  std::vector<int> positions;
+  for (const std::string& name : jobs) {
+    const auto found = jobs_.find(name);
+    if (found == jobs_.end() || !Waits(found->second)) {
+      positions.push_back(0);
+      continue;
+    }
+    std::optional<std::int64_t> ahead;
+    for (const Part& part : found->second.parts) {
+      const auto field = fields.find(part.pool);
+      const Field& mine = field != fields.end()
+                              ? field->second
+                              : fields.emplace(part.pool, Competing(part.pool)).first->second;
+      const std::int64_t cases = StandingIn(found->second, part, mine).cases;
+      ahead = std::min(ahead.value_or(cases), cases);
+    }
+    positions.push_back(RunningFor(found->second) + static_cast<int>(ahead.value_or(0)));
+  }
+  return positions;
 }
 
 std::string Scheduler::WaitReason(double now, const std::string& job) const {

@@ -95,6 +95,8 @@ class Scheduler {
   // unknown. Who will be promoted or rise a class until then is not foreseen. Costs a search in the
   // lanes (line.h) that compete, not a walk over jobs.
   int QueuePosition(const std::string& job) const;
+  // Of each, for little more than that of one.
+  std::vector<int> QueuePositions(const std::vector<std::string>& jobs) const;
   // Why a queued job waits: "" (its turn comes), NO_DEVICE (no worker has ever offered it),
   // DEVICE_LACKS_KERNEL (none of those it may run on can), DEVICE_OFFLINE, DEVICE_NOT_READY, or
   // what its devices are blocked for (WorkerEntry::blocked).
@@ -148,6 +150,7 @@ class Scheduler {
   double ShareOf(int pool, int of) const;
   bool InteractiveTurn(int pool) const;
   Standing StandingIn(const JobState& job, const Part& part) const;
+  Standing StandingIn(const JobState& job, const Part& part, const Field& field) const;
   void TakeTurns(const Lane& own, Stage stage, const Field& field, Standing& standing) const;
   std::vector<Ahead> AheadOf(const Standing& standing, int most) const;
   std::vector<const JobState*> InOrder(int most) const;  // the waiting jobs

@@ -84,9 +84,9 @@ struct Request {
 
 struct Restored {
   std::vector<scheduler::JobEntry> jobs;  // not ended; with owner and submitted_at
+  std::vector<scheduler::OwnerUsage> usages;
   // Of each of `jobs`. Those that are the same are kept once.
   std::vector<std::shared_ptr<const kbench::v1::JobSpec>> specs;
-  std::vector<scheduler::OwnerUsage> usages;
   std::int64_t next_epoch = 1;
   std::int64_t next_order = 1;
 };

@@ -13,6 +13,7 @@
 
 #include "proto/support/channel.h"
 #include "proto/support/clock.h"
+#include "proto/support/credentials.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
 #include "proto/support/logging.h"
@@ -20,6 +21,7 @@
 #include "proto/support/signals.h"
 #include "spdlog/spdlog.h"
 #include "worker/daemon/folder_cap.h"
+#include "worker/daemon/join.h"
 #include "worker/daemon/python_runners.h"
 #include "worker/daemon/session.h"
 #include "worker/daemon/worker_options.h"
@@ -87,12 +89,14 @@ void DrainSession(Session& session, double grace_seconds) {
   }
 }
 
-absl::Status ServeUntilSignal(const std::string& address, double grace_seconds,
+absl::Status ServeUntilSignal(const StoredCredentials& coordinator, double grace_seconds,
                               const v1::WorkerHello& hello, Attempts* attempts,
                               DeviceMonitor* monitor, const DeviceCondition* condition) {
   Session::Options options;
-  options.connect = [address] { return MakeChannel(address); };
-  options.address = address;
+  options.connect = [coordinator] {
+    return MakeChannel(coordinator.address, coordinator.credentials);
+  };
+  options.address = coordinator.address;
   options.hello = hello;
   Session session(std::move(options), attempts, monitor, condition);
   absl::Status status;
@@ -109,7 +113,7 @@ absl::Status ServeUntilSignal(const std::string& address, double grace_seconds,
 }
 
 absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironment>& environments,
-                  const std::string& address, OpenedDevice& device) {
+                  const StoredCredentials& coordinator, OpenedDevice& device) {
   const std::string name = options.name.empty() ? device.facts.default_name : options.name;
   const std::string data = options.data_dir.empty() ? DataDir() : options.data_dir;
   const std::string mine = data + "/spool/" + FileName(device.facts.key);
@@ -133,7 +137,7 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
 
   const v1::WorkerHello hello = MakeHello(device.facts, name);
   spdlog::info("device {}: {}, {} implementations of kernels, coordinator {}", name,
-               device.facts.device.model(), pool->implementations().size(), address);
+               device.facts.device.model(), pool->implementations().size(), coordinator.address);
   DeviceCondition condition;
   condition.SetOffer(OfferOf(*pool));
   ExecutorOptions executor_options;
@@ -160,19 +164,38 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
   }
   CaseExecutor executor(std::move(executor_options));
   Attempts attempts(&executor, spool.get());
-  return ServeUntilSignal(address, options.grace_seconds, hello, &attempts, device.monitor.get(),
-                          &condition);
+  return ServeUntilSignal(coordinator, options.grace_seconds, hello, &attempts,
+                          device.monitor.get(), &condition);
+}
+
+// Where the coordinator is, and what this worker shows it.
+absl::StatusOr<StoredCredentials> ChooseCoordinator(const WorkerOptions& options) {
+  StoredCredentials chosen;
+  std::string server = options.server;
+  if (server.empty()) {
+    KB_ASSIGN_OR_RETURN(chosen, DefaultCredentials(WorkerCredentialsPath()));
+    server = chosen.address.empty() ? DefaultSocketPath() : chosen.address;
+  }
+  KB_ASSIGN_OR_RETURN(chosen.address, NormalizeAddress(server));
+  KB_ASSIGN_OR_RETURN(chosen.credentials, CredentialsFor(chosen.address, WorkerCredentialsPath()));
+  return chosen;
 }
 
 int Main(int argc, char** argv) {
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // what its own lines say, ours say better
+  if (argc > 1 && std::string(argv[1]) == "join") {
+    return RunJoin(std::vector<std::string>(argv + 2, argv + argc));
+  }
   WorkerOptions options;
   int exit_code = 0;
   if (!ParseWorkerOptions(argc, argv, &options, &exit_code)) return exit_code;
   BlockTerminationSignals();
   InitLogging("kbench-worker", options.log_level);
-  const auto address =
-      NormalizeAddress(options.server.empty() ? DefaultSocketPath() : options.server);
-  if (!address.ok()) return Fail(address.status(), kExitUsage);
+  const auto coordinator = ChooseCoordinator(options);
+  if (!coordinator.ok()) {
+    const bool usage = coordinator.status().code() == absl::StatusCode::kInvalidArgument;
+    return Fail(coordinator.status(), usage ? kExitUsage : kExitInfra);
+  }
   const auto environments = PythonEnvironments(options);
   if (!environments.ok()) return Fail(environments.status(), kExitUsage);
   auto device = OpenDevice(options.device);
@@ -185,7 +208,7 @@ int Main(int argc, char** argv) {
     const bool held = lock.status().code() == absl::StatusCode::kResourceExhausted;
     return Fail(lock.status(), held ? kExitDeviceHeld : kExitInfra);
   }
-  const absl::Status status = Work(options, *environments, *address, *device);
+  const absl::Status status = Work(options, *environments, *coordinator, *device);
   return status.ok() ? kExitOk : Fail(status, kExitInfra);
 }
 

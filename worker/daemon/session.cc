@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "proto/support/channel.h"
 #include "proto/support/clock.h"
 #include "proto/support/rpc_status.h"
 #include "spdlog/spdlog.h"
@@ -16,6 +17,11 @@ double Now() { return SystemClock().SteadySeconds(); }
 bool Displaced(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::ALREADY_EXISTS ||
          status.error_code() == grpc::StatusCode::ABORTED;
+}
+
+bool RefusedUs(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
+         status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
 }
 
 }  // namespace
@@ -75,7 +81,14 @@ absl::Status Session::Run() {
     // One line for each new trouble, not one a try.
     const std::string error = status.ok() ? "it ended the session" : status.error_message();
     if (error != last_error) {
-      spdlog::warn("no coordinator at {} ({}): trying on", options_.address, error);
+      const absl::Status connection = ExplainConnection(error, options_.address);
+      if (RefusedUs(status)) {
+        spdlog::error("the coordinator at {} refuses this worker: {}: trying on", options_.address,
+                      error);
+      } else {
+        spdlog::warn("no coordinator at {} ({}): trying on", options_.address,
+                     connection.ok() ? error : std::string(connection.message()));
+      }
     }
     last_error = error;
     if (!SleepUnlessStopping(retry)) return absl::OkStatus();
