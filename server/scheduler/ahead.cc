@@ -39,6 +39,10 @@ void Field::Add(const Lane& lane) {
   seconds[lane.owner][static_cast<std::size_t>(lane.priority_class)] += lane.jobs.Total().seconds;
 }
 
+void Field::FillBases(double scale) {
+  for (const Lane* lane : lanes) bases.push_back(BaseOf(*lane, scale));
+}
+
 double Field::BaseOf(const Lane& lane, double scale) const {
   double base = lane.owner->weighted() * scale;
   const std::array<double, 3>& waiting = seconds.at(lane.owner);
@@ -57,6 +61,7 @@ Field Scheduler::Competing(int pool) const {
   for (const int one : pools) {
     for (const Lane* lane : line_.LanesOf(one)) field.Add(*lane);
   }
+  field.FillBases(usage_.Scale(0));
   return field;
 }
 
@@ -102,10 +107,12 @@ Standing Scheduler::StandingIn(const JobState& job, const Part& part, const Fiel
     add(*lane, ahead, Rule::kOwnOrder, Line::StageOf(lane->priority_class), own_base);
   }
   const Stage stage = first ? part.lane->stage : Line::StageOf(job.entry.priority_class);
-  for (const Lane* lane : field.lanes) {
+  standing.rivals.reserve(field.lanes.size());
+  for (std::size_t i = 0; i < field.lanes.size(); ++i) {
+    const Lane* lane = field.lanes[i];
     if (is_own(*lane)) continue;
     const Stage usual = Line::StageOf(lane->priority_class);
-    const double base = field.BaseOf(*lane, scale);
+    const double base = field.bases[i];
     // Between equal usages the owner who came first.
     const double tie = lane->owner->serial < job.owner->serial ? 1e-9 * (1 + begins) : 0;
     Load ahead;
@@ -141,6 +148,9 @@ void Scheduler::TakeTurns(const Lane& own, Stage stage, const Field& field,
   const bool turn = InteractiveTurn(own.pool);
   const std::int64_t interactive = OfClass(standing.rivals, true).cases;
   if (IsInteractive(own)) {
+    const bool others = std::any_of(standing.rivals.begin(), standing.rivals.end(),
+                                    [](const Rival& rival) { return !IsInteractive(*rival.lane); });
+    if (!others) return;
     // At most one other case before each interactive one, this one included.
     std::int64_t left = interactive + (turn ? 0 : 1);
     std::sort(standing.rivals.begin(), standing.rivals.end(), [](const Rival& a, const Rival& b) {

@@ -16,7 +16,10 @@ struct Field {
   std::vector<const Lane*> lanes;
   std::unordered_map<const Owner*, std::array<double, 3>> seconds;  // waiting, by class
 
+  std::vector<double> bases;  // of each of `lanes`, once all are there
+
   void Add(const Lane& lane);
+  void FillBases(double scale);
   // Where the first case of a lane stands among those of its class: the usage of its owner, with
   // what the owner has in higher classes, in weighted seconds times `scale`.
   double BaseOf(const Lane& lane, double scale) const;
