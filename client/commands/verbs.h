@@ -27,6 +27,7 @@ std::unique_ptr<Command> MakeDrain();
 std::unique_ptr<Command> MakeQuarantine();
 std::unique_ptr<Command> MakeResume();
 std::unique_ptr<Command> MakeArtifacts();
+std::unique_ptr<Command> MakeBackup();
 std::unique_ptr<Command> MakeJoin();
 std::unique_ptr<Command> MakeWhoami();
 std::unique_ptr<Command> MakeUp();

@@ -1,6 +1,7 @@
 // Its life: start, timer, recovery, end.
 #include "server/rpc/coordinator.h"
 
+#include <chrono>
 #include <future>
 
 #include "fmt/format.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr double kRecoverySeconds = 2;
 constexpr int kMostResultSeries = 500;
+constexpr int kMostDrainSeconds = 2;
 
 absl::Status Unavailable(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kUnavailable, message,
@@ -151,9 +153,9 @@ void Coordinator::Drain() {
   }
   // What was decided before is on disk and sent then: a worker that hears of an assignment keeps
   // it, and holds it when it says hello to the next coordinator.
-  std::promise<void> decided;
-  store_.Commit({}, [&](const absl::Status&, const auto&) { decided.set_value(); });
-  decided.get_future().wait();
+  const auto decided = std::make_shared<std::promise<void>>();
+  store_.Commit({}, [decided](const absl::Status&, const auto&) { decided->set_value(); });
+  decided->get_future().wait_for(std::chrono::seconds(kMostDrainSeconds));  // a disk may hang
   for (const auto& link : links) {
     link->Close(Unavailable("the coordinator is stopping; come back", "DRAINING"));
   }

@@ -162,6 +162,7 @@ class Coordinator {
   void JobIsDurable(const kbench::v1::Job& job, scheduler::JobEntry entry,
                     const CaseResults& results);
   void Decorate(kbench::v1::Job& job);
+  void Decorate(const std::vector<kbench::v1::Job*>& jobs);
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
 
   // coordinator_durations.cc

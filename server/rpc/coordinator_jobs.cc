@@ -181,19 +181,26 @@ void Coordinator::JobIsDurable(const Job& job, scheduler::JobEntry entry,
   Commit(std::move(step));
 }
 
-void Coordinator::Decorate(Job& job) {
-  if (HasEnded(job)) return;
+void Coordinator::Decorate(Job& job) { Decorate(std::vector<Job*>{&job}); }
+
+void Coordinator::Decorate(const std::vector<Job*>& jobs) {
+  std::vector<std::string> names;
+  for (const Job* job : jobs) names.push_back(HasEnded(*job) ? "" : job->name());
   MutexLock lock(mutex_);
-  for (kbench::v1::CaseStatus& status : *job.mutable_cases()) FillPlace(status);
-  const scheduler::Place place = scheduler_.PlaceOf(Now(), job.name());
-  job.set_queue_position(place.position);
-  job.set_estimated_seconds(place.estimated_seconds);
-  if (place.start.known) SetRange(place.start, job.mutable_start_estimate());
-  const std::string reason = scheduler_.WaitReason(Now(), job.name());
-  if (reason.empty()) return;
-  job.set_reason(reason);
-  const std::string blocked = BlockedText(job.name(), reason);
-  job.set_message(blocked.empty() ? WaitMessage(reason) : blocked);
+  const std::vector<scheduler::Place> places = scheduler_.PlacesOf(Now(), names);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Job& job = *jobs[i];
+    if (HasEnded(job)) continue;
+    for (kbench::v1::CaseStatus& status : *job.mutable_cases()) FillPlace(status);
+    job.set_queue_position(places[i].position);
+    job.set_estimated_seconds(places[i].estimated_seconds);
+    if (places[i].start.known) SetRange(places[i].start, job.mutable_start_estimate());
+    const std::string reason = scheduler_.WaitReason(Now(), job.name());
+    if (reason.empty()) continue;
+    job.set_reason(reason);
+    const std::string blocked = BlockedText(job.name(), reason);
+    job.set_message(blocked.empty() ? WaitMessage(reason) : blocked);
+  }
 }
 
 absl::StatusOr<Job> Coordinator::Get(const std::string& name) {
@@ -214,10 +221,10 @@ absl::StatusOr<kbench::v1::ListJobsResponse> Coordinator::List(
   KB_ASSIGN_OR_RETURN(store::JobPage page, store_.ListJobs(filter));
   kbench::v1::ListJobsResponse response;
   response.set_next_page_token(page.next_page_token);
-  for (Job& job : page.jobs) {
-    Decorate(job);
-    *response.add_jobs() = std::move(job);
-  }
+  std::vector<Job*> jobs;
+  for (Job& job : page.jobs) jobs.push_back(&job);
+  Decorate(jobs);
+  for (Job& job : page.jobs) *response.add_jobs() = std::move(job);
   return response;
 }
 

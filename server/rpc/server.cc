@@ -94,6 +94,7 @@ absl::Status ServerImpl::Start() {
   }
   KB_ASSIGN_OR_RETURN(store_, store::OpenSqliteStore({.data_dir = options_.data_dir,
                                                       .vfs = options_.store_vfs,
+                                                      .log_bytes = options_.log_bytes,
                                                       .observe_commit = [this](double s, int) {
                                                         metrics_.CommitTook(s);
                                                       }}));

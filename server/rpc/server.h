@@ -2,6 +2,7 @@
 // started and stopped in order. One thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct ServerOptions {
   std::string data_dir;                           // empty: the default
   store::Retention retention;
   const char* store_vfs = nullptr;  // see store::SqliteOptions
+  std::int64_t log_bytes = 0;       // the same
   auth::AuthOptions access;
   CoordinatorOptions coordinator;
 };

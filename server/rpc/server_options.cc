@@ -17,6 +17,7 @@ namespace kbench::server {
 namespace {
 
 constexpr int kUsage = 2;
+constexpr std::int64_t kLogBytes = 40 << 20;  // as long as it gets: see store/checkpointer.h
 constexpr char kFooter[] =
     "Commands: init, renew, invite OWNER, tokens list, tokens revoke ID, backup DIR, restore DIR,\n"
     "check (each with --help).\n"
@@ -109,6 +110,7 @@ bool ParseServerOptions(int argc, const char* const* argv, ProgramOptions* optio
                         int* exit_code) {
   const std::string dir = auth::ServerConfigDir();
   options->server.data_dir = DataDir();
+  options->server.log_bytes = kLogBytes;
   options->server.access.tokens = dir + "/tokens";
   CLI::App app("The coordinator of kbench: queue, store, results and metrics.", "kbench-server");
   app.footer(kFooter);

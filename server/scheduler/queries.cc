@@ -1,6 +1,7 @@
 // What may be asked of the scheduler.
 #include <algorithm>
 
+#include "server/scheduler/ahead.h"
 #include "server/scheduler/scheduler.h"
 #include "server/scheduler/selector.h"
 

@@ -134,6 +134,8 @@ class Scheduler {
   double UsedSeconds(double now, const std::string& owner) const;
   // Position and start of a job in one call; of one that does not wait: position 0, start unknown.
   Place PlaceOf(double now, const std::string& job) const;
+  // Of each, for little more than that of one; of an unknown one as of one that does not wait.
+  std::vector<Place> PlacesOf(double now, const std::vector<std::string>& jobs) const;
   // The queue for people: at most `most` of the waiting jobs, in the order of the policy; those for
   // different devices do not wait for each other.
   // Places and counts are those of the whole queue, whatever the filter.

@@ -105,9 +105,17 @@ QueueView Scheduler::View(double now, int most, const ViewFilter& filter) const 
 }
 
 Place Scheduler::PlaceOf(double now, const std::string& job) const {
-  const auto found = jobs_.find(job);
-  Fields fields;
-  return found == jobs_.end() ? Place() : PlaceIn(now, found->second, fields);
+  return PlacesOf(now, {job}).front();
+}
+
+std::vector<Place> Scheduler::PlacesOf(double now, const std::vector<std::string>& jobs) const {
+  Fields fields;  // the same for most of the jobs
+  std::vector<Place> places;
+  for (const std::string& job : jobs) {
+    const auto found = jobs_.find(job);
+    places.push_back(found == jobs_.end() ? Place() : PlaceIn(now, found->second, fields));
+  }
+  return places;
 }
 
 Place Scheduler::PlaceIn(double now, const JobState& state, Fields& fields) const {

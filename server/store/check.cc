@@ -6,7 +6,7 @@
 namespace kbench::store {
 namespace {
 
-constexpr std::int64_t kSmallFilePages = 16 * 1024;  // 64 MiB of 4 KiB pages
+constexpr std::int64_t kSmallFilePages = 4 * 1024;  // 16 MiB of 4 KiB pages
 constexpr int kMostOfAKind = 5;
 
 // A query that finds nothing in a sound store. Its first column names what is wrong.

@@ -5,10 +5,19 @@
 #include "proto/support/error.h"
 
 namespace kbench::store {
+namespace {
+
+// From the cache of statements: these two are run for every question.
+absl::Status RunSql(Database& db, const char* sql) {
+  absl::StatusOr<Statement> statement = db.Prepare(sql);
+  return statement.ok() ? statement->Run() : statement.status();
+}
+
+}  // namespace
 
 ReaderPool::Lease::~Lease() {
   if (db_ == nullptr) return;
-  if (db_->InTransaction()) db_->Execute("COMMIT").IgnoreError();
+  if (db_->InTransaction()) RunSql(*db_, "COMMIT").IgnoreError();
   pool_->Return(std::move(db_));
 }
 
@@ -31,7 +40,7 @@ absl::StatusOr<ReaderPool::Lease> ReaderPool::Borrow() {
     free_.pop_back();
   }
   Lease lease(this, std::move(db));
-  KB_RETURN_IF_ERROR((*lease).Execute("BEGIN"));
+  KB_RETURN_IF_ERROR(RunSql(*lease, "BEGIN"));
   return lease;
 }
 

@@ -1,5 +1,10 @@
 #include "server/store/sqlite.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <future>
 #include <utility>
@@ -149,6 +154,24 @@ class SqliteStore final : public Store {
   SqliteUpkeep upkeep_;
 };
 
+// Zeros behind what the log holds: no frame, so that SQLite overwrites them. The log has no locks,
+// which closing it here could drop. Where this fails, the log grows as usual.
+void ExtendLog(const std::string& path, std::int64_t bytes) {
+  const int fd = open((path + "-wal").c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  struct stat info = {};
+  const std::string zeros(1 << 20, '\0');
+  std::int64_t size = fstat(fd, &info) == 0 ? info.st_size : bytes;
+  while (size < bytes) {
+    const auto part = std::min<std::int64_t>(bytes - size, static_cast<std::int64_t>(zeros.size()));
+    const ssize_t written = pwrite(fd, zeros.data(), static_cast<std::size_t>(part), size);
+    if (written <= 0) break;
+    size += written;
+  }
+  fdatasync(fd);
+  close(fd);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options) {
@@ -159,6 +182,7 @@ absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& opti
   KB_ASSIGN_OR_RETURN(auto db, Database::Open(path, kReadWrite, options.vfs));
   KB_RETURN_IF_ERROR(QuickCheck(*db));
   KB_RETURN_IF_ERROR(Migrate(*db));
+  ExtendLog(path, options.log_bytes);
   KB_ASSIGN_OR_RETURN(auto checkpoints, Database::Open(path, kReadWrite, options.vfs));
   KB_ASSIGN_OR_RETURN(auto readers, ReaderPool::Open(path, options.readers, options.vfs));
   return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(db),

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <set>
 
+#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "kbench/v1/job_service.pb.h"
 #include "proto/support/error.h"

@@ -8,7 +8,6 @@
 #include "fmt/format.h"
 #include "stats/summary.h"
 #include "worker/stats/comparison.h"
-#include "stats/summary.h"
 
 namespace kbench {
 namespace {

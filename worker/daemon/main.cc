@@ -21,6 +21,7 @@
 #include "spdlog/spdlog.h"
 #include "worker/daemon/coordinator_address.h"
 #include "worker/daemon/device_identity.h"
+#include "worker/daemon/folder_cap.h"
 #include "worker/daemon/held_command.h"
 #include "worker/daemon/join.h"
 #include "worker/daemon/offline.h"
@@ -70,6 +71,18 @@ v1::WorkerHello MakeHello(const std::string& key, const v1::Device& about, const
   device.set_hostname(Hostname());
   device.set_worker(hello.worker_id());
   return hello;
+}
+
+// Where compilers keep what they have compiled, unless the environment says so itself. Bounded
+// before anything runs that could be reading there.
+void UseCaches(const std::string& dir, std::int64_t most_bytes, std::vector<RunnerSpec>& specs) {
+  constexpr std::pair<const char*, const char*> kCaches[] = {
+      {"TRITON_CACHE_DIR", "/triton"}, {"TORCHINDUCTOR_CACHE_DIR", "/inductor"}};
+  for (const auto& [variable, folder] : kCaches) {
+    if (std::getenv(variable) != nullptr) continue;
+    CapFolder(dir + folder, most_bytes);
+    for (RunnerSpec& spec : specs) spec.env.try_emplace(variable, dir + folder);
+  }
 }
 
 // Until nothing runs any more, for the grace at the most; a second signal ends it.
@@ -142,11 +155,12 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
   std::error_code ignored;
   std::filesystem::remove_all(scratch, ignored);  // of a worker that was killed
   KB_RETURN_IF_ERROR(EnsureWritableDir(scratch));
-  KB_ASSIGN_OR_RETURN(const auto spool, Spool::Open(mine));
+  KB_ASSIGN_OR_RETURN(const auto spool, Spool::Open(mine, options.spool_bytes));
 
   RunnerPool::Options pool_options;
   pool_options.runners = RunnerSpecs(options, device.facts, ProgramDir(), getpid());
   PythonRunners python = MakePythonRunners(environments, device.facts, ProgramDir(), getpid());
+  UseCaches(data + "/cache", options.cache_bytes, python.specs);
   pool_options.runners.insert(pool_options.runners.end(), python.specs.begin(), python.specs.end());
   pool_options.absent = std::move(python.absent);
   pool_options.device_kind = device.facts.device.kind();

@@ -94,6 +94,14 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
                  "Warm spare runners of each program; of each Python one at most one")
       ->check(CLI::Range(0, 16))
       ->capture_default_str();
+  app.add_option("--spool-cap", options->spool_bytes,
+                 "Bytes of results that may wait for the coordinator on this disk; beyond them "
+                 "results wait without samples, logs and code (1GiB)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--cache-cap", options->cache_bytes,
+                 "Bytes that compilers' caches (Triton's, torch's) may keep over a restart of the "
+                 "worker (8GiB)")
+      ->transform(CLI::AsSizeValue(false));
   app.add_option("--grace", options->grace_seconds,
                  "Seconds that a running case has to end after a SIGTERM before it is handed back; "
                  "a second SIGTERM hands it back at once")

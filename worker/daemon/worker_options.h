@@ -2,12 +2,14 @@
 // them. Pure apart from the defaults' paths and reading the file.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "worker/daemon/runner_process.h"
+#include "worker/daemon/spool.h"
 #include "worker/daemon/worker_config.h"
 #include "worker/daemon/worker_labels.h"
 #include "worker/device/device.h"
@@ -27,6 +29,8 @@ struct WorkerOptions {
   std::string data_dir;
   std::vector<std::string> runners;
   int spares = 3;
+  std::int64_t spool_bytes = Spool::kMostBytes;
+  std::int64_t cache_bytes = std::int64_t{8} << 30;
   double grace_seconds = 60;  // after a SIGTERM, for the running case
   bool canaries = true;
   bool retune = false;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <future>
 
+#include "grpcpp/grpcpp.h"
 #include "kbench/v1/admin_service.grpc.pb.h"
 #include "proto/support/rpc_status.h"
 #include "server/rpc/store_keeper.h"
