@@ -56,8 +56,7 @@ class Hold final : public Command {
 
   void Declare(Arguments& arguments) override {
     asked_.Declare(arguments);
-    arguments.Flag("--detach", &detach_,
-                   "Print the job, do not wait: it lasts its time, or until `cancel`");
+    arguments.Flag("--detach", &detach_, "Do not wait; it lasts its time, or until `cancel JOB`");
     DeclareFormat(arguments, &format_, {"table", "json"});
     arguments.Footer(
         "Ends at Ctrl-C, ENTER or the end of its time.\n"
