@@ -39,10 +39,6 @@ void Field::Add(const Lane& lane) {
   seconds[lane.owner][static_cast<std::size_t>(lane.priority_class)] += lane.jobs.Total().seconds;
 }
 
-void Field::FillBases(double scale) {
-  for (const Lane* lane : lanes) bases.push_back(BaseOf(*lane, scale));
-}
-
 double Field::BaseOf(const Lane& lane, double scale) const {
   double base = lane.owner->weighted() * scale;
   const std::array<double, 3>& waiting = seconds.at(lane.owner);
@@ -151,9 +147,6 @@ void Scheduler::TakeTurns(const Lane& own, Stage stage, const Field& field,
   const bool turn = InteractiveTurn(own.pool);
   const std::int64_t interactive = OfClass(standing.rivals, true).cases;
   if (IsInteractive(own)) {
-    const bool others = std::any_of(standing.rivals.begin(), standing.rivals.end(),
-                                    [](const Rival& rival) { return !IsInteractive(*rival.lane); });
-    if (!others) return;
     // At most one other case before each interactive one, this one included.
     std::int64_t left = interactive + (turn ? 0 : 1);
     std::sort(standing.rivals.begin(), standing.rivals.end(), [](const Rival& a, const Rival& b) {

@@ -18,8 +18,6 @@ struct Field {
   std::vector<double> bases;                                        // of each, as BaseOf says
   std::unordered_map<const Owner*, std::array<double, 3>> seconds;  // waiting, by class
 
-  std::vector<double> bases;  // of each of `lanes`, once all are there
-
   void Add(const Lane& lane);
   void FillBases(double scale);  // once all are there
   // Where the first case of a lane stands among those of its class: the usage of its owner, with
