@@ -8,6 +8,7 @@
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
 #include "server/rpc/coordinator.h"
+#include "server/rpc/queue_words.h"
 #include "server/rpc/validate_hold.h"
 #include "spdlog/spdlog.h"
 

@@ -12,12 +12,12 @@ namespace kbench::server {
 using kbench::v1::ForeignProcess;
 
 std::string DurationText(double seconds) {
-  const long whole = std::lround(seconds);
-  if (whole % 60 != 0 || whole == 0) return fmt::format("{}s", whole);
-  const long hours = whole / 3600;
-  const long minutes = whole / 60 % 60;
-  if (hours == 0) return fmt::format("{}m", minutes);
-  return minutes == 0 ? fmt::format("{}h", hours) : fmt::format("{}h{}m", hours, minutes);
+  const auto whole = static_cast<long long>(std::llround(seconds));
+  std::string text;
+  if (whole >= 3600) text += fmt::format("{}h", whole / 3600);
+  if (whole % 3600 >= 60) text += fmt::format("{}m", whole % 3600 / 60);
+  if (whole % 60 > 0 || text.empty()) text += fmt::format("{}s", whole % 60);
+  return text;
 }
 
 std::string SpanText(double seconds) {

@@ -15,7 +15,7 @@ inline constexpr double kBusyShare = 0.01;
 // "matmul fp16 4096", "hold 30m".
 std::string CaseText(const kbench::v1::JobSpec& spec, int index);
 
-// "30m", "1h30m", "45s".
+// "30m", "1h30m", "45s": as a person would type it.
 std::string DurationText(double seconds);
 
 // "12 s", "4 min", "3.5 h": an amount of device time.

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
+#include "server/rpc/queue_words.h"
 #include "server/rpc/selection.h"
 
 namespace kbench::server {
@@ -125,15 +126,6 @@ kbench::v1::CaseSpec HoldCase(const Hold& hold) {
   spec.set_kernel(kHoldKernel);
   spec.set_size(DurationText(ToSeconds(hold.duration())));
   return spec;
-}
-
-std::string DurationText(double seconds) {
-  const auto whole = static_cast<long long>(std::llround(seconds));
-  std::string text;
-  if (whole >= 3600) text += fmt::format("{}h", whole / 3600);
-  if (whole % 3600 >= 60) text += fmt::format("{}m", whole % 3600 / 60);
-  if (whole % 60 > 0 || text.empty()) text += fmt::format("{}s", whole % 60);
-  return text;
 }
 
 }  // namespace kbench::server

@@ -17,7 +17,4 @@ absl::Status CheckHold(const kbench::v1::SubmitJobRequest& request, const Valida
 // The one case that stands for the hold in the store and in lists.
 kbench::v1::CaseSpec HoldCase(const kbench::v1::Hold& hold);
 
-// "30m", "1h30m", "45s": as a person would type it.
-std::string DurationText(double seconds);
-
 }  // namespace kbench::server

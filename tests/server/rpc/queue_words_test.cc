@@ -30,7 +30,7 @@ TEST(QueueWords, CasesAndHolds) {
 TEST(QueueWords, Durations) {
   EXPECT_EQ(DurationText(0), "0s");
   EXPECT_EQ(DurationText(45), "45s");
-  EXPECT_EQ(DurationText(90), "90s");
+  EXPECT_EQ(DurationText(90), "1m30s");
   EXPECT_EQ(DurationText(1800), "30m");
   EXPECT_EQ(DurationText(7200), "2h");
   EXPECT_EQ(SpanText(12), "12 s");
