@@ -24,7 +24,7 @@ class Join final : public Command {
   void Declare(Arguments& arguments) override {
     // Several words: a terminal or a mail may have broken the line.
     arguments.Positionals("LINE", &words_,
-                          "What `kbench-server invite` printed; - reads it from standard input");
+                          "What `kbench-server invite` printed; - reads standard input");
   }
 
   int Run(Context& context) override {

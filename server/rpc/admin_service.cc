@@ -37,7 +37,7 @@ grpc::Status AdminService::SetDefaultDevice(grpc::ServerContext*,
     return ToGrpc(MakeError(absl::StatusCode::kPermissionDenied,
                             "the default for everybody is an admin's to set; set your own, without "
                             "--for-everybody",
-                            {.reason = "ROLE_TOO_LOW"}));
+                            {.reason = "FOR_EVERYBODY"}));
   }
   return ToGrpc(coordinator_.SetDefaultDevice(request->device(),
                                               everybodys ? "" : caller.OwnerOf(request->owner())));

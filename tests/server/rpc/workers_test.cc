@@ -246,7 +246,6 @@ TEST(Workers, ASilentWorkersLeaseExpiresAndItsLateResultIsFencedOff) {
   ASSERT_TRUE(first.has_value());
   server.WaitFor(job.name(), JOB_STATE_QUEUED);
   Device twin = FakeDevice("cpu2", "cpu");
-  twin.set_model("Fake cpu");  // a job stays on one model
   FakeWorker other(server, "w2", twin);
   const auto second = other.Assign();
   ASSERT_TRUE(second.has_value());
