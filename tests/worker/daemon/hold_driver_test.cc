@@ -32,7 +32,8 @@ bool Alive(int pid) {
 class HoldDriverTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    dir_ = std::filesystem::canonical(testing::TempDir()).string() + "/hold-" + std::to_string(getpid());
+    dir_ = std::filesystem::canonical(testing::TempDir()).string() + "/hold-" +
+           std::to_string(getpid());
     std::filesystem::create_directories(dir_);
     facts_.device.set_kind("cpu");
     assign_.mutable_id()->set_job("jobs/k3f9x2ab");
