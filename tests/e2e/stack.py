@@ -273,3 +273,11 @@ def rss_mib(pid):
 def cpu_seconds(pid):
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def open_stack():
+    """A stack that is closed when the fixture around it ends."""
+    stack = Stack()
+    yield stack
+    left = stack.close()
+    assert not left, f"processes were left behind: {left}"

@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 import fake_worker
-from stack import BIN
+from stack import BIN, open_stack
 
 LONG = ("sum", "fp32", "4Mi", "--precise", "--budget", "12s")
 
@@ -19,7 +19,6 @@ LONG = ("sum", "fp32", "4Mi", "--precise", "--budget", "12s")
 @pytest.fixture(scope="module")
 def lender(request):
     """Coordinator and CPU worker; a silent client loses its device after 4 s, and a hold lasts at most an hour."""
-    from conftest import open_stack
     for stack in open_stack():
         stack.server_options = ("--hold-lapse", "4s", "--max-hold", "1h")
         stack.server = stack.start_server(*stack.server_options)
