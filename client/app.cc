@@ -26,7 +26,9 @@ std::string HelpText(const Commands& commands) {
     text += fmt::format("  {:<10} {}\n", command->name(), command->help());
   }
   text +=
-      "\nADDRESS is unix:PATH or HOST:PORT; without it $KBENCH_SERVER, else the local stack.\n"
+      "\nADDRESS is unix:PATH or HOST:PORT; without it $KBENCH_SERVER, else the coordinator "
+      "joined\n"
+      "last, else the local stack.\n"
       "More: kbench-client VERB --help\n";
   return text;
 }
@@ -90,9 +92,12 @@ int RunParsed(const Commands& commands, const std::vector<std::string>& argument
 
 std::vector<std::unique_ptr<Command>> AllCommands() {
   Commands commands;
-  for (auto make : {MakeSubmit, MakeWatch, MakeList, MakeShow, MakeCompare, MakeSuite,
-                    MakeReportVerb, MakeCancel, MakeKernels, MakeDevices, MakeArtifacts,
-                    MakeSelftest, MakeUp, MakeDown, MakeVersion}) {
+  for (auto make :
+       {MakeSubmit, MakeWatch,     MakeList,    MakeShow,       MakeQueue,  MakeExplain,
+        MakeTop,    MakeCompare,   MakeSuite,   MakeReportVerb, MakeCancel, MakeWith,
+        MakeHold,   MakeKernels,   MakeDevices, MakeDefault,    MakeDrain,  MakeQuarantine,
+        MakeResume, MakeArtifacts, MakeBackup,  MakeSelftest,   MakeJoin,   MakeWhoami,
+        MakeUp,     MakeDown,      MakeVersion}) {
     commands.push_back(make());
   }
   return commands;

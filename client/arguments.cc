@@ -136,6 +136,8 @@ void Arguments::Flag(const std::string& name, bool* value, const std::string& he
   app_.add_flag(name, *value, help);
 }
 
+void Arguments::Rest(std::vector<std::string>* values) { rest_ = values; }
+
 void Arguments::Exclusive(const std::vector<std::string>& names) {
   for (const std::string& one : names) {
     for (const std::string& other : names) {
@@ -158,9 +160,23 @@ void CommandLine::AddVerb(const std::string& name, const std::string& help,
   verb->fallthrough();  // --server may stand anywhere
   Arguments arguments(*verb);
   declare(arguments);
+  if (arguments.rest() != nullptr) rests_[name] = arguments.rest();
+}
+
+// Words of another program's command line are not ours to read.
+void CommandLine::TakeRest(std::vector<std::string>* arguments) const {
+  const auto verb = std::find_if(arguments->begin(), arguments->end(), [&](const auto& word) {
+    return word == "--" || rests_.count(word) > 0;
+  });
+  if (verb == arguments->end() || *verb == "--") return;
+  const auto mark = std::find(verb, arguments->end(), "--");
+  if (mark == arguments->end()) return;
+  rests_.at(*verb)->assign(mark + 1, arguments->end());
+  arguments->erase(mark, arguments->end());
 }
 
 CommandLine::Parsed CommandLine::Parse(std::vector<std::string> arguments) {
+  TakeRest(&arguments);
   HideNegativeNumbers(&arguments);
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
   Parsed parsed;

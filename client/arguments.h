@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,11 +44,16 @@ class Arguments {
   // Stands below the options in the help.
   void Footer(const std::string& text);
   void Flag(const std::string& name, bool* value, const std::string& help);
+  // What stands behind "--", word for word; where the line has no "--", `values` stays empty.
+  void Rest(std::vector<std::string>* values);
   // At most one of these may be given.
   void Exclusive(const std::vector<std::string>& names);
 
+  std::vector<std::string>* rest() const { return rest_; }
+
  private:
   CLI::App& app_;
+  std::vector<std::string>* rest_ = nullptr;
 };
 
 // The whole line: options that stand anywhere, and verbs.
@@ -71,7 +77,10 @@ class CommandLine {
   const std::string& server() const { return server_; }
 
  private:
+  void TakeRest(std::vector<std::string>* arguments) const;
+
   std::unique_ptr<CLI::App> app_;
+  std::map<std::string, std::vector<std::string>*> rests_;  // by verb
   std::string server_;
 };
 

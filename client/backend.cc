@@ -60,20 +60,35 @@ Backend MakeBackend(const std::string& address, std::shared_ptr<grpc::ChannelInt
   backend.jobs = kbench::v1::JobService::NewStub(channel);
   backend.results = kbench::v1::ResultService::NewStub(channel);
   backend.devices = kbench::v1::DeviceService::NewStub(channel);
+  backend.admin = kbench::v1::AdminService::NewStub(channel);
+  backend.accounts = kbench::v1::AccountService::NewStub(channel);
   backend.channel = std::move(channel);
   return backend;
 }
 
+absl::StatusOr<Backend> ConnectWith(const std::string& address, const Credentials& credentials) {
+  if (address.rfind(kUnix, 0) == 0) KB_RETURN_IF_ERROR(ProbeUnixSocket(address));
+  return MakeBackend(address, MakeChannel(address, credentials));
+}
+
 absl::StatusOr<Backend> Connect(const std::string& address) {
-  auto normalized = NormalizeAddress(address.empty() ? kUnix + DefaultSocketPath() : address);
+  std::string chosen = address;
+  if (chosen.empty()) {
+    auto joined = DefaultCredentials(ClientCredentialsPath());
+    if (!joined.ok()) return joined.status();
+    chosen = joined->address.empty() ? kUnix + DefaultSocketPath() : joined->address;
+  }
+  auto normalized = NormalizeAddress(chosen);
   if (!normalized.ok()) return normalized.status();
-  if (normalized->rfind(kUnix, 0) == 0) KB_RETURN_IF_ERROR(ProbeUnixSocket(*normalized));
-  return MakeBackend(*normalized, MakeChannel(*normalized));
+  auto credentials = CredentialsFor(*normalized, ClientCredentialsPath());
+  if (!credentials.ok()) return credentials.status();
+  return ConnectWith(*normalized, *credentials);
 }
 
 absl::Status Explain(const absl::Status& status, const std::string& address) {
   if (status.code() == absl::StatusCode::kUnavailable && DetailsOf(status).reason.empty()) {
-    return NothingListens(address);
+    const absl::Status connection = ExplainConnection(MessageOf(status), address);
+    return connection.ok() ? NothingListens(address) : connection;
   }
   if (status.code() == absl::StatusCode::kDeadlineExceeded && DetailsOf(status).reason.empty()) {
     return MakeError(absl::StatusCode::kDeadlineExceeded,

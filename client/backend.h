@@ -1,4 +1,4 @@
-// The coordinator as a verb sees it: three stubs on one channel. Owned by the App (or a test);
+// The coordinator as a verb sees it: its stubs on one channel. Owned by the App (or a test);
 // thread-safe, as stubs are.
 #pragma once
 
@@ -10,9 +10,12 @@
 #include "absl/status/statusor.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "kbench/v1/account_service.grpc.pb.h"
+#include "kbench/v1/admin_service.grpc.pb.h"
 #include "kbench/v1/device_service.grpc.pb.h"
 #include "kbench/v1/job_service.grpc.pb.h"
 #include "kbench/v1/result_service.grpc.pb.h"
+#include "proto/support/credentials.h"
 #include "proto/support/rpc_status.h"
 
 namespace kbench::client {
@@ -23,13 +26,18 @@ struct Backend {
   std::unique_ptr<kbench::v1::JobService::StubInterface> jobs;
   std::unique_ptr<kbench::v1::ResultService::StubInterface> results;
   std::unique_ptr<kbench::v1::DeviceService::StubInterface> devices;
+  std::unique_ptr<kbench::v1::AdminService::StubInterface> admin;
+  std::unique_ptr<kbench::v1::AccountService::StubInterface> accounts;
 };
 
 Backend MakeBackend(const std::string& address, std::shared_ptr<grpc::ChannelInterface> channel);
 
-// `address` as a person gives it; empty: the local stack's socket. A Unix socket on which nothing
-// listens is told at once, with the command that helps. No call is made.
+// `address` as a person gives it; empty: the coordinator that was joined
+// last, else the local stack's socket; with the credentials stored for it. A Unix socket on which
+// nothing listens is told at once, with the command that helps. No call is made.
 absl::StatusOr<Backend> Connect(const std::string& address);
+// With these credentials, whatever is stored.
+absl::StatusOr<Backend> ConnectWith(const std::string& address, const Credentials& credentials);
 
 // Turns the "nobody answers" of a call into a line that says where and what to do; every other
 // status is returned unchanged.

@@ -126,7 +126,8 @@ int ExitCodeOf(const absl::Status& status) {
     case absl::StatusCode::kOutOfRange:
       return kExitUsage;
     case absl::StatusCode::kResourceExhausted:
-      return kExitTryAgain;
+      // Without a time to come back it will never be taken: too long a job, say.
+      return details.reason.empty() ? kExitTryAgain : kExitUsage;
     case absl::StatusCode::kCancelled:
       return kExitCancelled;
     default:

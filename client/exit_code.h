@@ -17,6 +17,8 @@ enum ExitCode : int {
   kExitCancelled = 7,
   kExitInconclusive = 8,
   kExitTryAgain = 75,
+  kExitNotRun = 126,       // with: the command cannot be run
+  kExitNotFound = 127,     // with: there is no such program
   kExitInterrupted = 130,  // Ctrl-C: 128 + SIGINT; the job goes on
 };
 

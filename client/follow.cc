@@ -33,7 +33,7 @@ class Follower {
       if (interrupt_.fired()) return {absl::OkStatus(), true, view_.job()};
       // An end without `final` and a vanished coordinator are the same thing: resume.
       const absl::Status error = FromGrpc(status);
-      if (!error.ok() && !Passing(error)) return {error, false, view_.job()};
+      if (!error.ok() && !Passes(error)) return {error, false, view_.job()};
       // Never reached, or away for too long.
       if (!view_.known() && !error.ok() && DetailsOf(error).reason.empty()) {
         return {Explain(error, backend_.address), false, view_.job()};
@@ -49,14 +49,6 @@ class Follower {
   }
 
  private:
-  static bool Passing(const absl::Status& error) {
-    // A server killed in the middle of a stream may also look like UNKNOWN or INTERNAL (a reset
-    // stream); with details of ours it is a real answer.
-    if (error.code() == absl::StatusCode::kUnavailable) return true;
-    return DetailsOf(error).reason.empty() && (error.code() == absl::StatusCode::kUnknown ||
-                                               error.code() == absl::StatusCode::kInternal);
-  }
-
   void Restart() {
     pause_ = options_.first_pause_seconds;
     give_up_at_ = SystemClock().SteadySeconds() + options_.give_up_seconds;
@@ -120,6 +112,14 @@ class Follower {
 };
 
 }  // namespace
+
+bool Passes(const absl::Status& error) {
+  // A server killed in the middle of a stream may also look like UNKNOWN or INTERNAL (a reset
+  // stream); with details of ours it is a real answer.
+  if (error.code() == absl::StatusCode::kUnavailable) return true;
+  return DetailsOf(error).reason.empty() && (error.code() == absl::StatusCode::kUnknown ||
+                                             error.code() == absl::StatusCode::kInternal);
+}
 
 FollowResult Follow(const Backend& backend, const std::string& job_name,
                     const FollowOptions& options, Interrupt& interrupt, JobObserver& observer) {

@@ -11,6 +11,9 @@
 
 namespace kbench::client {
 
+// A call or stream failed in a way that passes by itself: the coordinator is away or restarting.
+bool Passes(const absl::Status& error);
+
 // Told what happens, on the caller's thread.
 class JobObserver {
  public:

@@ -5,8 +5,12 @@
 
 namespace kbench::client {
 
-bool Interrupt::Fire() {
+bool Interrupt::Fire(int signal, bool typed) {
   MutexLock lock(mutex_);
+  if (diverted_) {
+    diverted_(signal, typed);
+    return true;
+  }
   const bool first = !fired_;
   fired_ = true;
   changed_.NotifyAll();
@@ -34,6 +38,17 @@ bool Interrupt::Sleep(double seconds) {
 Interrupt::Hook::Hook(Interrupt& interrupt, std::function<void()> on_fire) : interrupt_(interrupt) {
   MutexLock lock(interrupt_.mutex_);
   outer_ = std::exchange(interrupt_.hook_, std::move(on_fire));
+}
+
+Interrupt::Diversion::Diversion(Interrupt& interrupt, std::function<void(int, bool)> take)
+    : interrupt_(interrupt) {
+  MutexLock lock(interrupt_.mutex_);
+  interrupt_.diverted_ = std::move(take);
+}
+
+Interrupt::Diversion::~Diversion() {
+  MutexLock lock(interrupt_.mutex_);
+  interrupt_.diverted_ = nullptr;
 }
 
 Interrupt::Hook::~Hook() {

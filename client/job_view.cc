@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/support/clock.h"
+
 namespace kbench::client {
 
 using kbench::v1::CaseStatus;
@@ -19,6 +21,7 @@ std::vector<int> JobView::Apply(const JobEvent& event) {
     if (event.sequence() <= sequence_) return {};
     sequence_ = event.sequence();
   }
+  if (whole || event.has_queue()) as_of_ = static_cast<double>(ToMicros(event.time())) * 1e-6;
   switch (event.event_case()) {
     case JobEvent::kSnapshot:
       Replace(event.snapshot());
@@ -34,8 +37,13 @@ std::vector<int> JobView::Apply(const JobEvent& event) {
     case JobEvent::kProgress:
       progress_ = event.progress();
       break;
-    case JobEvent::kQueuePosition:
-      job_.set_queue_position(event.queue_position());
+    case JobEvent::kQueue:
+      job_.set_queue_position(event.queue().position());
+      *job_.mutable_start_estimate() = event.queue().start_estimate();
+      if (!IsFinal(job_.state())) {
+        job_.set_reason(event.queue().reason());
+        job_.set_message(event.queue().message());
+      }
       break;
     default:
       break;

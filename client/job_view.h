@@ -23,6 +23,8 @@ class JobView {
 
   const kbench::v1::Job& job() const { return job_; }
   const std::optional<kbench::v1::Progress>& progress() const { return progress_; }
+  // When the coordinator last said where the job stands, seconds since the epoch by its clock.
+  double as_of() const { return as_of_; }
   // The number to resume after.
   std::int64_t sequence() const { return sequence_; }
   bool final() const { return final_; }
@@ -37,6 +39,7 @@ class JobView {
   std::optional<kbench::v1::Progress> progress_;
   std::set<int> ended_;
   std::int64_t sequence_ = 0;
+  double as_of_ = 0;
   bool known_ = false;
   bool final_ = false;
 };

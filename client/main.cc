@@ -13,6 +13,7 @@
 #include "client/app.h"
 #include "client/exit_code.h"
 #include "client/output/fd_buffer.h"
+#include "client/top/terminal.h"
 #include "proto/support/signals.h"
 
 namespace {
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
   using namespace kbench;          // NOLINT: main only
   using namespace kbench::client;  // NOLINT: main only
 
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // what its own lines say, ours say better
   FillStandardDescriptors();
   BlockTerminationSignals();
   std::signal(SIGPIPE, SIG_DFL);  // `kbench-client list | head` ends quietly
@@ -40,8 +42,11 @@ int main(int argc, char** argv) {
   auto* interrupt = new Interrupt;
   std::thread([interrupt] {
     while (true) {
-      WaitForTerminationSignal();
-      if (!interrupt->Fire()) _exit(kExitInterrupted);
+      bool typed = true;
+      const int signal = WaitForTerminationSignal(&typed);
+      if (interrupt->Fire(signal, typed)) continue;
+      RestoreTerminal();  // nobody else will
+      _exit(kExitInterrupted);
     }
   }).detach();
 
@@ -52,6 +57,8 @@ int main(int argc, char** argv) {
   if (io.err_is_terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     io.width = size.ws_col;
   }
+  if (isatty(STDOUT_FILENO) == 1) io.out_terminal = STDOUT_FILENO;
+  if (io.out_terminal >= 0 && isatty(STDIN_FILENO) == 1) io.keys = STDIN_FILENO;
   const char* server = std::getenv("KBENCH_SERVER");
   const int code = RunClient(std::vector<std::string>(argv + 1, argv + argc),
                              server == nullptr ? "" : server, io, *interrupt, Connect);

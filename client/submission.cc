@@ -154,12 +154,19 @@ absl::StatusOr<JobSpec> BuildSpec(const Submission& submission) {
   }
   spec.set_device(submission.device);
   KB_RETURN_IF_ERROR(FillPolicy(submission, &spec));
+  spec.set_priority_class(submission.priority_class);
   if (submission.priority >= 0) spec.set_priority(submission.priority);
   if (!submission.queue_timeout.empty()) {
     KB_ASSIGN_OR_RETURN(const double seconds, Duration("queue-timeout", submission.queue_timeout));
     *spec.mutable_queue_timeout() = ToDuration(seconds);
   }
   KB_RETURN_IF_ERROR(FillLabels(submission, &spec));
+  spec.set_share_in_flight(submission.share);
+  if (!submission.max_age.empty()) {
+    KB_ASSIGN_OR_RETURN(const double seconds, Duration("max-age", submission.max_age));
+    *spec.mutable_max_result_age() = ToDuration(seconds);
+  }
+  if (submission.fresh) spec.mutable_max_result_age();  // no age at all, rather than nothing said
   return spec;
 }
 

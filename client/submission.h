@@ -25,9 +25,13 @@ struct Submission {
   std::string if_busy = {};        // wait, run, fail; empty: the default
   std::string budget = {};         // "60s"
   std::string queue_timeout = {};  // "10m"
+  std::string max_age = {};        // "24h": results this old will do; empty: none
+  bool share = false;              // take the results of the same case in flight
+  bool fresh = false;              // measure anew, whatever was measured or went wrong before
   std::uint64_t seed = 0;
   bool profile = false;
   int priority = -1;                     // below 0: the default
+  std::string priority_class = {};       // interactive, ci, batch; empty: interactive
   std::vector<std::string> labels = {};  // key=value
 };
 

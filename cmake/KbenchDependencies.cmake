@@ -8,6 +8,7 @@ find_package(PkgConfig REQUIRED)
 if(KBENCH_WITH_GRPC)
   find_package(gRPC REQUIRED)
   find_package(prometheus-cpp REQUIRED)
+  find_package(OpenSSL REQUIRED)
 endif()
 find_package(SQLite3 REQUIRED)
 # Debian's dnnl-config.cmake insists on OpenCL's headers, which nothing here needs: take header and library as they are.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The checks and tests that CI runs: installs what is missing, builds everything that compiles without a GPU, stops at the first red.
 #
-#   tests/run.sh [STEP...]     steps, in this order: lint build architectures unit tidy sanitizers python (default: all but sanitizers,
+#   tests/run.sh [STEP...]     steps, in this order: lint build architectures unit fuzz tidy sanitizers python (default: all but sanitizers,
 #                              two more builds that take a quarter of an hour on 2 cores)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,10 +9,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source deploy/lib.sh
 
 steps=("$@")
-((${#steps[@]})) || steps=(lint build architectures unit tidy python)
+((${#steps[@]})) || steps=(lint build architectures unit fuzz tidy python)
 for name in "${steps[@]}"; do
-  [[ " lint build architectures unit tidy sanitizers python " == *" $name "* ]] || {
-    echo "run.sh: unknown step '$name'; the steps are: lint build architectures unit tidy sanitizers python" >&2
+  [[ " lint build architectures unit fuzz tidy sanitizers python " == *" $name "* ]] || {
+    echo "run.sh: unknown step '$name'; the steps are: lint build architectures unit fuzz tidy sanitizers python" >&2
     exit 2
   }
 done
@@ -22,7 +22,7 @@ closing=()  # the last lines of each ctest run, repeated at the end
 export PATH=$PATH:$PWD/.cache/prometheus/usr/bin
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 # Nothing a test starts may meet the stack, the configuration or the data of whoever runs the tests.
-unset KBENCH_SERVER XDG_RUNTIME_DIR XDG_STATE_HOME XDG_CONFIG_HOME
+unset KBENCH_SERVER KBENCH_TOKEN KBENCH_CA XDG_RUNTIME_DIR XDG_STATE_HOME XDG_CONFIG_HOME
 
 check_format() {
   git ls-files -z -- '*.cc' '*.h' '*.cu' '*.cuh' | xargs -0 .venv/bin/clang-format --dry-run --Werror
@@ -77,6 +77,36 @@ unit() {
 }
 
 run_unit() { step "ctest ci" unit ci; }
+
+# Every target for KBENCH_FUZZ_SECONDS (60), all at once and behind everything else: what two cores make of them in a minute is enough to find
+# again what was there before, and a little new. A finding belongs into tests/fuzz/corpus/NAME, where every later run begins with it.
+fuzz() {
+  local program name pids=() names=() i code=0
+  for program in build/fuzz/tests/fuzz_*; do
+    name=${program##*/fuzz_}
+    mkdir -p "build/fuzz/corpus/$name" build/fuzz/findings
+    nice -n 10 "$program" -max_total_time="${KBENCH_FUZZ_SECONDS:-60}" -max_len=4096 -timeout=20 -rss_limit_mb=1500 \
+      -artifact_prefix="build/fuzz/findings/$name-" "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"build/fuzz/findings/$name.log" 2>&1 </dev/null &
+    pids+=($!)
+    names+=("$name")
+  done
+  for i in "${!pids[@]}"; do
+    if wait "${pids[i]}"; then
+      echo "${names[i]}: $(grep -E '^Done' "build/fuzz/findings/${names[i]}.log")"
+    else
+      code=1
+      tail -n 30 "build/fuzz/findings/${names[i]}.log"
+      echo "fuzz_${names[i]}: a finding; its input lies in build/fuzz/findings, and belongs into tests/fuzz/corpus/${names[i]} once it is mended" >&2
+    fi
+  done
+  return "$code"
+}
+
+run_fuzz() {
+  quiet_step "configure fuzz" cmake --preset fuzz -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DKBENCH_CUDA=OFF
+  quiet_step "build fuzz" cmake --build build/fuzz --parallel "$jobs" --target fuzzers
+  step "fuzz" fuzz
+}
 
 # The sources proper that this machine builds, without tests: what clang-tidy finds there it finds nowhere else, and it has to end in minutes.
 tidy() {

@@ -9,6 +9,7 @@
 #include "client/commands/verbs.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
+#include "client/fetch.h"
 #include "client/output/text_table.h"
 #include "client/output/units.h"
 #include "proto/support/error.h"
@@ -19,27 +20,12 @@ namespace kbench::client {
 namespace {
 
 using kbench::v1::Artifact;
-using kbench::v1::ArtifactChunk;
 using kbench::v1::ListArtifactsResponse;
 
 constexpr char kPrefix[] = "artifacts/";
 
 std::string ShortName(const std::string& name) {
   return name.rfind(kPrefix, 0) == 0 ? name.substr(sizeof(kPrefix) - 1) : name;
-}
-
-absl::Status Fetch(const Backend& backend, const std::string& name, std::ostream& out) {
-  grpc::ClientContext context;
-  kbench::v1::GetArtifactRequest request;
-  request.set_name(kPrefix + ShortName(name));
-  auto reader = backend.results->GetArtifact(&context, request);
-  ArtifactChunk chunk;
-  while (reader->Read(&chunk))
-    out.write(chunk.content().data(), static_cast<std::streamsize>(chunk.content().size()));
-  const grpc::Status status = reader->Finish();
-  if (!status.ok()) return Explain(FromGrpc(status), backend.address);
-  if (!out.good()) return absl::InternalError("could not write " + ShortName(name));
-  return absl::OkStatus();
 }
 
 class Artifacts final : public Command {
@@ -79,7 +65,7 @@ class Artifacts final : public Command {
       names.push_back(name);
       // The file's own part is enough where it is the only one.
       if (name != ShortName(get_) && name != JobId(job_) + "-" + get_) continue;
-      const absl::Status status = Fetch(backend, artifact.name(), io.out);
+      const absl::Status status = FetchArtifact(backend, artifact.name(), io.out);
       io.out.flush();
       return status.ok() ? kExitOk : ReportError(io, status);
     }
@@ -101,7 +87,7 @@ class Artifacts final : public Command {
         return ReportError(io, absl::PermissionDeniedError("cannot write " + path +
                                                            "; name a folder you may write to"));
       }
-      const absl::Status status = Fetch(backend, artifact.name(), out);
+      const absl::Status status = FetchArtifact(backend, artifact.name(), out);
       if (!status.ok()) return ReportError(io, status);
       io.out << Plain(path) << "\n";
     }

@@ -47,11 +47,6 @@ class Awaiter final : public JobObserver {
   ProgressLine progress_;
 };
 
-std::string UserName() {
-  const passwd* entry = getpwuid(getuid());
-  return entry != nullptr ? entry->pw_name : fmt::format("{}", getuid());
-}
-
 void ExplainEnd(Io& io, const Job& job) {
   if (job.state() == kbench::v1::JOB_STATE_SUCCEEDED) return;
   std::string why = job.message().empty() ? job.reason() : job.message();
@@ -61,6 +56,11 @@ void ExplainEnd(Io& io, const Job& job) {
 }
 
 }  // namespace
+
+std::string UserName() {
+  const passwd* entry = getpwuid(getuid());
+  return entry != nullptr ? entry->pw_name : fmt::format("{}", getuid());
+}
 
 Awaited AwaitJob(Context& context, const Backend& backend, const std::string& job_name,
                  Report& report) {

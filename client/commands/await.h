@@ -20,6 +20,9 @@ class SilentReport final : public Report {
   void CaseEnded(const kbench::v1::Job&, const kbench::v1::CaseStatus&) override {}
 };
 
+// Who this is where nobody is authenticated.
+std::string UserName();
+
 // Writes to the report as the job goes on.
 Awaited AwaitJob(Context& context, const Backend& backend, const std::string& job_name,
                  Report& report);

@@ -16,6 +16,7 @@
 #include "client/output/cells.h"
 #include "client/output/comparison.h"
 #include "client/output/units.h"
+#include "client/patience.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
 
@@ -239,7 +240,10 @@ class Compare final : public Command {
     if (const std::string wrong = WrongPair(*devices, spec); !wrong.empty()) {
       return ReportUsage(context.io, "compare: --impl: " + wrong);
     }
-    const auto job = SubmitSpec(backend, spec, "");
+    const auto patience = options_.PatienceSeconds();
+    if (!patience.ok()) return ReportError(context.io, patience.status());
+    const auto job = SubmitPatiently(context, backend, spec, "", *patience);
+    if (context.interrupt.fired()) return kExitInterrupted;
     if (!job.ok()) return ReportError(context.io, job.status());
     SilentReport report;
     const Awaited awaited = AwaitJob(context, backend, job->name(), report);

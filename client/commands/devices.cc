@@ -1,5 +1,6 @@
 // devices: where measurements can run, and how those devices are.
 #include <fmt/format.h>
+#include <google/protobuf/struct.pb.h>
 
 #include <map>
 #include <string>
@@ -9,6 +10,7 @@
 #include "client/commands/verbs.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
+#include "client/output/queue_text.h"
 #include "client/output/text_table.h"
 #include "client/output/units.h"
 #include "client/output/words.h"
@@ -76,6 +78,30 @@ std::vector<std::string> CalibrationLines(const Device& device) {
   return lines;
 }
 
+// What concerns the device as a whole, beside its state: labels, canary, maintenance.
+std::vector<std::string> DeviceLines(const Device& device) {
+  std::vector<std::string> lines;
+  std::string labels;
+  for (const auto& [key, value] :
+       std::map<std::string, std::string>(device.labels().begin(), device.labels().end())) {
+    labels += (labels.empty() ? "labels: " : ", ") + key + "=" + value;
+  }
+  if (!labels.empty()) lines.push_back(labels);
+  if (!device.uuid().empty()) lines.push_back("UUID " + device.uuid());
+  const kbench::v1::CanaryState& canary = device.canary();
+  if (canary.ratio() > 0) {
+    lines.push_back(fmt::format("newest canary: {} of its usual time{}",
+                                FormatFactor(canary.ratio()),
+                                canary.drifting() ? ", it drifts: results are SUSPECT" : ""));
+  }
+  const kbench::v1::Maintenance& maintenance = device.maintenance();
+  if (maintenance.kind() == "quarantine" && maintenance.good_canaries() > 0) {
+    lines.push_back(fmt::format("good canaries since the quarantine began: {} of 3",
+                                maintenance.good_canaries()));
+  }
+  return lines;
+}
+
 class Devices final : public Command {
  public:
   std::string name() const override { return "devices"; }
@@ -83,15 +109,17 @@ class Devices final : public Command {
   void Declare(Arguments& arguments) override {
     DeclareFormat(arguments, &format_, {"table", "json"});
     arguments.Flag("-v,--verbose", &verbose_,
-                   "Also what the calibration found, and what is absent");
+                   "Also the calibration, what is absent, who else is there");
   }
 
   int Run(Context& context) override {
     auto backend = context.connect(context.address);
     if (!backend.ok()) return ReportError(context.io, backend.status());
+    kbench::v1::ListDevicesRequest request;
+    request.set_owner(UserName());
     const auto reply = Unary<ListDevicesResponse>(
         *backend, [&](grpc::ClientContext* call, ListDevicesResponse* out) {
-          return backend->devices->ListDevices(call, {}, out);
+          return backend->devices->ListDevices(call, request, out);
         });
     if (!reply.ok()) return ReportError(context.io, reply.status());
     Print(context.io, *reply);
@@ -103,11 +131,28 @@ class Devices final : public Command {
     io.out << "  " << Wrap(Plain(line), kTableWidth - 2, 4) << "\n";
   }
 
+  static void PrintDefault(Io& io, const ListDevicesResponse& reply) {
+    if (reply.default_device().empty()) return;
+    const std::string whose =
+        reply.default_is_owners() ? "your default" : "the default for everybody";
+    io.out << Plain("* " + whose + ": " + reply.default_device()) << "\n";
+  }
+
+  static void PrintDefaultJson(Io& io, const ListDevicesResponse& reply) {
+    if (reply.default_device().empty()) return;
+    google::protobuf::Struct object;
+    auto& fields = *object.mutable_fields();
+    fields["device"].set_string_value(reply.default_device());
+    fields["own"].set_bool_value(reply.default_is_owners());
+    io.out << "{\"default\":" << ToJsonLine(object) << "}\n";
+  }
+
   void Print(Io& io, const ListDevicesResponse& reply) const {
     if (format_ == "json") {
       for (const Device& device : reply.devices()) {
         io.out << "{\"device\":" << ToJsonLine(device) << "}\n";
       }
+      PrintDefaultJson(io, reply);
       return;
     }
     if (reply.devices().empty()) {
@@ -117,21 +162,30 @@ class Devices final : public Command {
     TextTable table{{"device", "state", "model", "memory", "cores", "host"}, {}, {}};
     table.right = {false, false, false, true, true, false};
     for (const Device& device : reply.devices()) {
-      table.rows.push_back({device.name(), StateCell(device), Cut(device.model(), 32),
+      const bool is_default = device.name() == reply.default_device();
+      table.rows.push_back({device.name() + (is_default ? " *" : ""), StateCell(device),
+                            Cut(device.model(), 32),
                             FormatSize(static_cast<double>(device.memory_bytes())),
                             fmt::format("{}", device.cores()), Cut(device.hostname(), 14)});
     }
     io.out << table.ToString();
+    PrintDefault(io, reply);
     for (const Device& device : reply.devices()) {
+      if (device.canary().drifting()) {
+        io.out << Wrap(Plain(device.name() + ": " + device.canary().message()), kTableWidth, 2)
+               << "\n";
+      }
       if (device.state_message().empty()) continue;
-      io.out << Wrap(device.name() + ": " + device.state_message(), kTableWidth, 2) << "\n";
+      io.out << Wrap(Plain(device.name() + ": " + device.state_message()), kTableWidth, 2) << "\n";
     }
     if (!verbose_) return;
     for (const Device& device : reply.devices()) {
       const auto lines = CalibrationLines(device);
       io.out << device.name() << (lines.empty() ? ": not calibrated yet\n" : ":\n");
+      for (const std::string& line : DeviceLines(device)) Indented(io, line);
       for (const std::string& line : lines) Indented(io, line);
       for (const auto& absent : device.absent()) Indented(io, AbsentText(absent));
+      for (const auto& other : device.foreign()) Indented(io, "others: " + ForeignText(other));
     }
   }
 

@@ -9,6 +9,7 @@
 #include "client/commands/verbs.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
+#include "client/output/cells.h"
 #include "client/output/text_table.h"
 #include "client/output/units.h"
 #include "client/output/words.h"
@@ -24,7 +25,7 @@ using kbench::v1::Job;
 
 std::string What(const Job& job) {
   const auto& cases = job.cases_size() > 0 ? job.cases(0).spec() : job.spec().cases(0);
-  std::string text = fmt::format("{} {} {}", cases.kernel(), cases.dtype(), cases.size());
+  const std::string text = CaseName(cases);
   const int count = std::max(job.cases_size(), job.spec().cases_size());
   return count > 1 ? fmt::format("{} and {} more", text, count - 1) : text;
 }

@@ -2,7 +2,16 @@
 
 #include <utility>
 
+#include "client/output/units.h"
+#include "client/patience.h"
+#include "proto/support/error.h"
+
 namespace kbench::client {
+namespace {
+
+constexpr double kMostPatience = 30.0 * 24 * 3600;
+
+}  // namespace
 
 void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Option("--impl", &what.implementations, "A,B",
@@ -10,7 +19,7 @@ void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Option("--env", &what.environments, "A,B",
                    "Environments of torch and Triton (default: default)");
   arguments.Option("--device", &what.device, "NAME",
-                   "cpu, gpu0, gpu or a UUID (default: a GPU if any)");
+                   "gpu0, gpu, a UUID, model=H200, label:rack=a (your default)");
   arguments.Option("--mode", &what.modes, "MODE", "cold (default), hot, graph, steady");
   arguments.Option("--flush", &what.flush, "HOW", "clean (default), dirty, none");
   arguments.Unsigned("--seed", &what.seed, "N", "Seed of the inputs (default 1)");
@@ -23,12 +32,21 @@ void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Choice("--if-busy", &what.if_busy, {"wait", "run", "fail"},
                    "When others use a GPU (wait)");
   arguments.Flag("--profile", &what.profile, "Then say what limits each one, by Nsight Compute");
-  arguments.Flag("--fresh", &fresh_, "Measure anew: every submit does, nothing is reused");
+  arguments.Flag("--share", &what.share, "Take the results of the same case in flight");
+  arguments.Option("--max-age", &what.max_age, "TIME",
+                   "Take VALID results of the same device this old: 24h");
+  arguments.Flag("--fresh", &what.fresh, "Measure anew, whatever there is (as without the two)");
+  arguments.Exclusive({"--fresh", "--max-age"});
+  arguments.Exclusive({"--fresh", "--share"});
   arguments.Option("--budget", &what.budget, "TIME", "Time one case may take (default 60s)");
+  arguments.Choice("--class", &what.priority_class, {"interactive", "ci", "batch"},
+                   "Which jobs go first (interactive)");
   arguments.Integer("--priority", &what.priority, 0, 1000, "N",
-                    "0 (last) to 1000 (first), default 500");
+                    "Among your own: 0 (last) to 1000 (first), default 500");
   arguments.Option("--queue-timeout", &what.queue_timeout, "TIME",
                    "Give up if it has not started by then (default: never)");
+  arguments.Option("--wait-for-queue", &wait_for_queue_, "TIME",
+                   "How long to try on when a limit is reached (5m)");
   arguments.Repeated("--label", &what.labels, "KEY=VALUE", "A note on the job, may be repeated");
 }
 
@@ -37,6 +55,19 @@ absl::StatusOr<kbench::v1::JobSpec> MeasureOptions::Spec() const {
   if (quick_) submission.target = "2%";
   if (precise_) submission.target = "0.2%";
   return BuildSpec(submission);
+}
+
+absl::StatusOr<double> MeasureOptions::PatienceSeconds() const {
+  if (wait_for_queue_.empty()) return kDefaultPatienceSeconds;
+  double seconds = 0;
+  if (ParseDuration(wait_for_queue_, &seconds) && seconds >= 0 && seconds < kMostPatience) {
+    return seconds;
+  }
+  const std::string message =
+      "'" + wait_for_queue_ + "' is not a duration up to 30 days; write 30s, 5m or 0s";
+  return MakeError(
+      absl::StatusCode::kInvalidArgument, "wait-for-queue: " + message,
+      {.reason = "BAD_DURATION", .metadata = {}, .violations = {{"wait-for-queue", message}}});
 }
 
 void DeclareFailOn(Arguments& arguments, std::string* fail_on) {
@@ -56,10 +87,14 @@ std::string MeasureOptions::FirstGiven() const {
                                                 {"--precise", precise_},
                                                 {"--if-busy", !what.if_busy.empty()},
                                                 {"--profile", what.profile},
-                                                {"--fresh", fresh_},
+                                                {"--share", what.share},
+                                                {"--max-age", !what.max_age.empty()},
+                                                {"--fresh", what.fresh},
                                                 {"--budget", !what.budget.empty()},
+                                                {"--class", !what.priority_class.empty()},
                                                 {"--priority", what.priority >= 0},
                                                 {"--queue-timeout", !what.queue_timeout.empty()},
+                                                {"--wait-for-queue", !wait_for_queue_.empty()},
                                                 {"--label", !what.labels.empty()}};
   for (const auto& [name, is_given] : given) {
     if (is_given) return name;

@@ -15,6 +15,9 @@ class MeasureOptions {
   // The request; kernels, dtypes and sizes are the verb's to fill in.
   absl::StatusOr<kbench::v1::JobSpec> Spec() const;
 
+  // How long a submit that is told to come later is tried again (client/patience.h).
+  absl::StatusOr<double> PatienceSeconds() const;
+
   // The first option given that says what or how to measure ("--mode"); empty when none was. Not
   // --margin, which also judges what is stored.
   std::string FirstGiven() const;
@@ -24,7 +27,7 @@ class MeasureOptions {
  private:
   bool quick_ = false;
   bool precise_ = false;
-  bool fresh_ = false;
+  std::string wait_for_queue_;
 };
 
 // Declares --fail-on.

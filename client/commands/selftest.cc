@@ -10,6 +10,7 @@
 #include "client/errors.h"
 #include "client/exit_code.h"
 #include "client/output/cells.h"
+#include "client/patience.h"
 #include "client/selftest/page.h"
 #include "client/submission.h"
 #include "proto/support/error.h"
@@ -174,7 +175,8 @@ class Selftest final : public Command {
   // One job: a pair a case.
   static int SubmitPairs(Context& context, const Backend& backend, const kbench::v1::JobSpec& spec,
                          const std::string& second, std::vector<selftest::PairRun>* runs) {
-    const auto job = SubmitSpec(backend, spec, "");
+    const auto job = SubmitPatiently(context, backend, spec, "", kDefaultPatienceSeconds);
+    if (context.interrupt.fired()) return kExitInterrupted;
     if (!job.ok()) return ReportError(context.io, job.status());
     SilentReport report;
     const Awaited awaited = AwaitJob(context, backend, job->name(), report);

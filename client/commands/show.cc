@@ -8,8 +8,10 @@
 #include "client/job_view.h"
 #include "client/output/cells.h"
 #include "client/output/comparison.h"
+#include "client/output/progress.h"
 #include "client/output/text_table.h"
 #include "client/output/words.h"
+#include "proto/support/clock.h"
 #include "proto/support/ids.h"
 #include "proto/support/json.h"
 
@@ -26,7 +28,10 @@ std::string Headline(const Job& job) {
   } else if (!job.reason().empty()) {
     text += ": " + job.reason();
   }
-  if (!IsFinal(job.state()) && job.queue_position() > 0) {
+  const bool waits = job.state() == kbench::v1::JOB_STATE_QUEUED;
+  if (waits && job.reason().empty()) {
+    text += ", " + PlaceText(job, static_cast<double>(SystemClock().WallMicros()) * 1e-6);
+  } else if (!IsFinal(job.state()) && job.queue_position() > 0) {
     text += fmt::format(", {} ahead", job.queue_position());
   }
   if (job.cases_size() > 1) {

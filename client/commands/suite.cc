@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/commands/await.h"
+#include "client/commands/on_devices.h"
 #include "client/commands/suite_run.h"
 #include "client/commands/verbs.h"
 #include "client/errors.h"
@@ -70,12 +71,17 @@ class SuiteVerb final : public Command {
     arguments.Option("--against", &against_, "ADDRESS",
                      "check: a coordinator; it must answer then");
     arguments.Option("--device", &options_.device, "NAME", "run: as submit takes it");
+    arguments.Choice("--class", &class_, {"interactive", "ci", "batch"},
+                     "run: as submit takes it (batch)");
+    arguments.Option("--on", &on_, "A,B", "run: on each of these devices, side by side");
+    arguments.Exclusive({"--on", "--device"});
     arguments.Flag("--dry-run", &dry_run_, "run: cases, time and wait; submits nothing");
     arguments.Flag("--quick", &options_.quick, "run: the same as --target 2% of submit");
     arguments.Repeated("--label", &options_.labels, "KEY=VALUE",
                        "run: a note on the jobs, beside suite=NAME");
     arguments.Flag("--detach", &detach_, "run: print the jobs' names and do not wait");
     arguments.Exclusive({"--dry-run", "--detach"});
+    arguments.Exclusive({"--dry-run", "--on"});
     DeclareFormat(arguments, &format_);
     arguments.Footer(kExitCodesHelp);
   }
@@ -84,6 +90,7 @@ class SuiteVerb final : public Command {
     if (const std::string wrong = WrongUse(); !wrong.empty()) {
       return ReportUsage(context.io, "suite: " + wrong);
     }
+    if (!class_.empty()) options_.priority_class = class_;
     if (action_ == "list") return PrintList(context.io);
     if (action_ == "check") return Check(context);
     return RunOne(context);
@@ -96,6 +103,8 @@ class SuiteVerb final : public Command {
     }
     if (action_ != "run") {
       const std::pair<const char*, bool> of_run[] = {{"--device", !options_.device.empty()},
+                                                     {"--class", !class_.empty()},
+                                                     {"--on", !on_.empty()},
                                                      {"--dry-run", dry_run_},
                                                      {"--quick", options_.quick},
                                                      {"--label", !options_.labels.empty()},
@@ -223,7 +232,16 @@ class SuiteVerb final : public Command {
     const Checked checked = CheckFile(paths->front(), options_);
     if (!checked.ok()) return ReportFaults(context.io, checked);
     if (dry_run_) return ShowPlan(context, *checked.file, checked.plan, format_ == "json");
+    if (!on_.empty()) return RunOn(context, checked.plan);
     return RunPlan(context, checked.plan, format_, detach_);
+  }
+
+  int RunOn(Context& context, const SuitePlan& plan) const {
+    const auto devices = ParseOn(on_);
+    if (!devices.ok()) return ReportError(context.io, devices.status());
+    const auto backend = context.connect(context.address);
+    if (!backend.ok()) return ReportError(context.io, backend.status());
+    return RunOnDevices(context, *backend, plan.jobs, *devices, format_, detach_).code;
   }
 
   std::string action_;
@@ -231,7 +249,9 @@ class SuiteVerb final : public Command {
   std::vector<std::string> files_;
   std::string against_;
   SuiteOptions options_;
+  std::string on_;
   std::string format_ = "table";
+  std::string class_;
   bool dry_run_ = false;
   bool detach_ = false;
 };

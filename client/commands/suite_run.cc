@@ -11,6 +11,7 @@
 #include "client/exit_code.h"
 #include "client/output/text_table.h"
 #include "client/output/units.h"
+#include "client/patience.h"
 #include "client/suites/suite_estimate.h"
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
@@ -163,7 +164,8 @@ int SubmitPlan(Context& context, const Backend& backend, const SuitePlan& plan,
     if (!taken.ok()) return ReportError(context.io, taken.status());
   }
   for (const JobSpec& spec : plan.jobs) {
-    auto job = SubmitSpec(backend, spec, "");
+    auto job = SubmitPatiently(context, backend, spec, "", kDefaultPatienceSeconds);
+    if (context.interrupt.fired()) return kExitInterrupted;
     if (!job.ok()) return ReportError(context.io, job.status());  // the queue is full, say
     jobs->push_back(*std::move(job));
   }

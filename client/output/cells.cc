@@ -7,6 +7,7 @@
 
 #include "client/output/units.h"
 #include "client/output/words.h"
+#include "proto/support/clock.h"
 
 namespace kbench::client {
 namespace {
@@ -21,6 +22,17 @@ std::string SpeedCell(const Result& result, SpeedDetail detail) {
 std::string ErrorCell(const Result& result) {
   return result.verification().verified() ? FormatError(result.verification().relative_error())
                                           : "unverified";
+}
+
+// Results that came while the case waited are shared; what is older was looked up.
+constexpr double kSharedSeconds = 1;
+
+// "40 s", "12 min", "3 h", "2 days": one unit will do.
+std::string AgeText(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{:.0f} h", seconds / 3600);
+  return fmt::format("{:.0f} days", seconds / 86400);
 }
 
 }  // namespace
@@ -48,8 +60,18 @@ std::string SpeedText(const kbench::v1::BaselineComparison& comparison, SpeedDet
   return text;
 }
 
+bool IsHold(const kbench::v1::CaseSpec& spec) { return spec.kernel() == "hold"; }
+
+std::string CaseName(const kbench::v1::CaseSpec& spec) {
+  return IsHold(spec) ? "hold " + spec.size()
+                      : fmt::format("{} {} {}", spec.kernel(), spec.dtype(), spec.size());
+}
+
 std::string CaseTitle(const CaseStatus& status) {
   const auto& spec = status.spec();
+  if (IsHold(spec)) {
+    return CaseName(spec) + (status.device().empty() ? "" : " on " + status.device());
+  }
   const std::string mode = spec.mode().empty() ? "cold" : spec.mode();
   std::string title = fmt::format("{} {} {}, {}", spec.kernel(), spec.dtype(),
                                   spec.shape().empty() ? spec.size() : spec.shape(), mode);
@@ -116,8 +138,20 @@ std::vector<std::string> JobNotes(const kbench::v1::Job& job) {
   return notes;
 }
 
+std::string OriginSentence(const CaseStatus& status) {
+  if (status.results_of().empty()) return "";
+  const std::string& job = status.results_of();
+  if (status.results_size() == 0) return "Taken from " + job + ".";
+  const double age =
+      static_cast<double>(ToMicros(status.end_time()) - ToMicros(status.results(0).create_time())) *
+      1e-6;
+  if (age < kSharedSeconds) return "Shared with " + job + ", which measured the same case.";
+  return fmt::format("Measured {} before this job asked, by {}.", AgeText(age), job);
+}
+
 std::vector<std::string> CaseNotes(const CaseStatus& status) {
   std::vector<std::string> notes;
+  if (const std::string origin = OriginSentence(status); !origin.empty()) notes.push_back(origin);
   std::vector<std::string> advice;  // the same one for several rows is given once
   const auto advise = [&](const std::string& text) {
     if (text.empty() || std::find(advice.begin(), advice.end(), text) != advice.end()) return;

@@ -8,6 +8,10 @@
 
 namespace kbench::client {
 
+// Whether the case holds a device instead of measuring.
+bool IsHold(const kbench::v1::CaseSpec& spec);
+// "matmul fp16 4096", "hold 30m"
+std::string CaseName(const kbench::v1::CaseSpec& spec);
 // "matmul fp16 m=4096,n=4096,k=4096,layout=nn, cold, on cpu (AMD EPYC)"
 std::string CaseTitle(const kbench::v1::CaseStatus& status);
 
@@ -23,6 +27,8 @@ std::vector<std::string> ResultCells(const kbench::v1::Result& result, SpeedDeta
 // Whether there is a time to show. The others show an outcome and a sentence.
 bool HasNumber(const kbench::v1::Result& result);
 
+// Whose results these are where the case took those of another job; empty: its own.
+std::string OriginSentence(const kbench::v1::CaseStatus& status);
 // What stands beneath the rows of a case: why a number may not be trusted, which attempt it was.
 std::vector<std::string> CaseNotes(const kbench::v1::CaseStatus& status);
 // Whether a finding that was told when the case ended does not hold up among all of the job's.

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "client/output/cells.h"
 #include "client/output/text_table.h"
+#include "client/output/time_range.h"
 #include "client/output/units.h"
 #include "proto/support/clock.h"
 #include "proto/support/ids.h"
@@ -17,17 +19,21 @@ using kbench::v1::CaseStatus;
 using kbench::v1::Job;
 using kbench::v1::Progress;
 
-std::string WaitText(const Job& job) {
+std::string WaitText(const Job& job, double now) {
   std::string text = "job " + JobId(job.name()) + " waits";
+  const bool held_up = !job.message().empty() || !job.reason().empty();
+  if (!held_up) return text + ": " + PlaceText(job, now);
   if (job.queue_position() > 0) {
-    text += fmt::format(": {} {} ahead", job.queue_position(),
-                        job.queue_position() == 1 ? "case" : "cases");
+    text += ": " + FormatCount(job.queue_position(), "case", "cases") + " ahead";
   }
   if (!job.message().empty()) return text + ": " + job.message();
   static const std::map<std::string, std::string> words = {
       {"NO_DEVICE", "no worker has such a device"},
       {"DEVICE_OFFLINE", "its device is offline"},
       {"DEVICE_LACKS_KERNEL", "no device it may run on has an implementation for it"},
+      {"DRAINING", "its device is being drained"},
+      {"QUARANTINED", "its device is in quarantine"},
+      {"DRIVER_MISMATCH", "the driver of its device was upgraded, the machine not restarted"},
       {"DEVICE_NOT_READY", "its device is being calibrated or is not fit to measure"}};
   const auto known = words.find(job.reason());
   return known == words.end() ? text : text + ": " + known->second;
@@ -42,9 +48,20 @@ std::string PhaseWord(const std::string& phase) {
                                                            {"measure", "measuring"},
                                                            {"check", "checking"},
                                                            {"profile", "profiling"},
-                                                           {"finish", "finishing"}};
+                                                           {"finish", "finishing"},
+                                                           {"hold", "held"}};
   const auto known = words.find(phase);
   return known == words.end() ? phase : known->second;
+}
+
+}  // namespace
+
+std::string PlaceText(const Job& job, double now) {
+  const std::string ahead = job.queue_position() > 0
+                                ? FormatCount(job.queue_position(), "case", "cases") + " ahead"
+                                : std::string("next");
+  if (!job.start_estimate().has_latest()) return ahead + ", nobody can say when it starts";
+  return ahead + ", starts " + WhenText(job.start_estimate(), now);
 }
 
 std::string PhaseText(const Progress& progress) {
@@ -57,15 +74,16 @@ std::string PhaseText(const Progress& progress) {
   }
   if (progress.interval_ratio() > 0) text += ", +-" + FormatPercent(progress.interval_ratio());
   if (progress.median_seconds() > 0) text += ", " + FormatSeconds(progress.median_seconds());
-  if (progress.has_elapsed()) {
+  if (progress.has_elapsed() && progress.phase() != "hold") {
     text += fmt::format(", {:.0f} s", ToSeconds(progress.elapsed()));
   }
   return text;
 }
 
+namespace {
+
 std::string CaseText(const Job& job, const CaseStatus& status) {
-  const auto& spec = status.spec();
-  std::string text = fmt::format("{} {} {}", spec.kernel(), spec.dtype(), spec.size());
+  std::string text = CaseName(status.spec());
   if (job.cases_size() > 1) {
     text = fmt::format("case {}/{} {}", status.index() + 1, job.cases_size(), text);
   }
@@ -84,7 +102,7 @@ std::string ProgressText(const JobView& view) {
   const bool waits = std::any_of(job.cases().begin(), job.cases().end(),
                                  [](const CaseStatus& one) { return !IsFinal(one.state()); });
   if (IsFinal(job.state()) || !waits) return "";
-  return WaitText(job);
+  return WaitText(job, view.as_of());
 }
 
 void ProgressLine::Show(const std::string& text) {

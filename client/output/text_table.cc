@@ -5,14 +5,17 @@
 #include <sstream>
 #include <utility>
 
+#include "client/output/display_width.h"
+
 namespace kbench::client {
 namespace {
 
 constexpr std::size_t kGap = 2;
 
 std::string Pad(const std::string& text, std::size_t width, bool right) {
-  if (text.size() >= width) return text;
-  const std::string space(width - text.size(), ' ');
+  const std::size_t columns = DisplayWidth(text);
+  if (columns >= width) return text;
+  const std::string space(width - columns, ' ');
   return right ? space + text : text + space;
 }
 
@@ -38,12 +41,12 @@ std::vector<std::string> Words(const std::string& text) {
 
 std::vector<std::size_t> ColumnWidths(const TextTable& table) {
   std::vector<std::size_t> widths;
-  for (const std::string& cell : table.header) widths.push_back(cell.size());
+  for (const std::string& cell : table.header) widths.push_back(DisplayWidth(cell));
   for (const auto& row : table.rows) {
     const bool whole = row.size() == table.header.size();
     for (std::size_t i = 0; i < row.size(); ++i) {
       // The last cell of a short row does not make a column wider.
-      if (whole || i + 1 < row.size()) widths[i] = std::max(widths[i], row[i].size());
+      if (whole || i + 1 < row.size()) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
     }
   }
   return widths;
@@ -69,7 +72,7 @@ std::string Plain(std::string text) {
 
 std::string Cut(const std::string& raw, std::size_t width) {
   const std::string text = Plain(raw);
-  return text.size() <= width ? text : text.substr(0, width - 1) + "~";
+  return DisplayWidth(text) <= width ? text : CutToWidth(text, width - 1) + "~";
 }
 
 std::string Wrap(const std::string& text, std::size_t width, std::size_t indent) {
@@ -77,7 +80,7 @@ std::string Wrap(const std::string& text, std::size_t width, std::size_t indent)
   std::string line;
   for (const std::string& word : Words(text)) {
     if (!line.empty() && line.find_first_not_of(' ') != std::string::npos &&
-        line.size() + 1 + word.size() > width) {
+        DisplayWidth(line) + 1 + DisplayWidth(word) > width) {
       out += line + "\n";
       line = std::string(indent, ' ');
     }
@@ -92,8 +95,8 @@ std::size_t TextTable::Width() const { return Total(ColumnWidths(*this)); }
 std::string TextTable::ToString() const {
   std::vector<std::size_t> widths = ColumnWidths(*this);
   const std::size_t total = Total(widths);
-  if (total > kTableWidth) {
-    const std::size_t excess = total - kTableWidth;
+  if (total > width) {
+    const std::size_t excess = total - width;
     widths[0] = widths[0] > excess + 8 ? widths[0] - excess : 8;
   }
   const auto is_right = [&](std::size_t i) { return i < right.size() && right[i]; };
@@ -104,8 +107,8 @@ std::string TextTable::ToString() const {
       if (i > 0) line += std::string(kGap, ' ');
       const bool spans = i + 1 == row.size() && row.size() < header.size();
       if (spans) {
-        const std::size_t indent = line.size();
-        line += Wrap(row[i], std::max(kTableWidth - indent, kTableWidth / 3), 0);
+        const std::size_t indent = DisplayWidth(line);
+        line += Wrap(row[i], std::max(width > indent ? width - indent : 0, width / 3), 0);
         for (std::size_t at = line.find('\n'); at != std::string::npos;
              at = line.find('\n', at + 1 + indent)) {
           line.insert(at + 1, std::string(indent, ' '));

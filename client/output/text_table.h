@@ -1,4 +1,5 @@
-// Columns of plain text, aligned and at most 90 wide, without control bytes. Pure; thread-safe.
+// Columns of plain text, aligned and at most 90 wide, without control bytes. Widths are those of a
+// terminal (display_width.h). Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@ struct TextTable {
   std::vector<std::vector<std::string>> rows;
   // Columns whose cells are set to the right.
   std::vector<bool> right;
+  std::size_t width = kTableWidth;  // at most; a first cell that is too long is cut
 
   // The width that whole rows need.
   std::size_t Width() const;

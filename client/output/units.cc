@@ -136,7 +136,7 @@ bool ParseDuration(const std::string& text, double* seconds) {
   if (unit == "h") scale = 3600;
   if (scale == 0) return false;
   *seconds = value * scale;
-  return true;
+  return value >= 0 && std::isfinite(*seconds);
 }
 
 }  // namespace kbench::client

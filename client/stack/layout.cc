@@ -60,7 +60,7 @@ DaemonSpec ServerSpec(const std::string& metrics_listen) {
 
 DaemonSpec WorkerSpec(const std::string& device) {
   DaemonSpec spec{{ProgramDir() + "/" + kWorkerProgram, "--server", "unix:" + DefaultSocketPath(),
-                   "--device", device},
+                   "--device", device, "--grace", "0"},  // `down` is quick: the case is handed back
                   WorkerPidPath(device),
                   LogDir() + "/" + kWorkerPrefix + FileWord(device) + ".log"};
   if (IsSlice(device)) spec.argv.insert(spec.argv.end(), {"--name", DeviceName(device)});

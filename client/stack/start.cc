@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "client/errors.h"
@@ -18,6 +20,7 @@
 #include "client/stack/layout.h"
 #include "client/stack/local_stack.h"
 #include "proto/support/clock.h"
+#include "proto/support/credentials.h"
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
 
@@ -111,6 +114,7 @@ class Starter {
     }
     if (code == kExitOk) {
       io_.out << "logs are in " << LogDir() << "; stop the stack with: kbench-client down\n";
+      SayWhereVerbsGo();
     } else {
       SayWhatRuns();
     }
@@ -118,6 +122,16 @@ class Starter {
   }
 
  private:
+  // Who has joined a coordinator asks that one, and may wonder where this stack's devices are.
+  void SayWhereVerbsGo() {
+    const auto joined = DefaultCredentials(ClientCredentialsPath());
+    if (std::getenv("KBENCH_SERVER") != nullptr || !joined.ok() || joined->address.empty()) return;
+    io_.out << fmt::format(
+        "verbs go to {}, which you have joined; to this stack with: export "
+        "KBENCH_SERVER=unix:{}\n",
+        joined->address, DefaultSocketPath());
+  }
+
   // Nothing that was started is left behind in silence.
   void SayWhatRuns() {
     std::string text;
@@ -246,7 +260,9 @@ class Starter {
       if (one.name() != DeviceName(device) && one.uuid() != device) continue;
       if (!worker.HasOpen(LockFileOf(one)) || worker.Ended(kRefusalSeconds)) return false;
       *seen = one;
-      return one.state() == "READY" || one.state() == "BUSY" || one.state() == kCalibrating;
+      static const std::set<std::string> up = {"READY",    "BUSY",    "HELD",       kCalibrating,
+                                               "DRAINING", "DRAINED", "QUARANTINED"};
+      return up.count(one.state()) > 0;
     }
     return false;
   }

@@ -48,7 +48,9 @@ std::set<std::string> DevicesFor(const ListDevicesResponse& known, const std::st
     const bool gpu = device.kind() == "cuda";
     const bool by_name = device.name() == selector || device.uuid() == selector;
     const bool by_kind = (selector == "gpu" && gpu) || (selector == "cpu" && !gpu);
-    if (selector.empty() || by_name || by_kind) named.insert(device.name());
+    // Which devices have a model or a label only the coordinator can say: as if all had.
+    const bool by_term = selector.find_first_of("=,") != std::string::npos;
+    if (selector.empty() || by_name || by_kind || by_term) named.insert(device.name());
     if (gpu) gpus.insert(device.name());
   }
   return selector.empty() && !gpus.empty() ? gpus : named;
@@ -80,6 +82,7 @@ void CaseHistory::Add(const Job& job) {
 }
 
 std::optional<double> CaseHistory::Seconds(const JobSpec& job, const CaseSpec& spec) const {
+  if (job.has_hold()) return ToSeconds(job.hold().duration());
   const auto found = seconds_.find(KeyOf(job, spec));
   return found == seconds_.end() ? std::nullopt : std::optional<double>(found->second);
 }
@@ -105,7 +108,9 @@ Ahead AheadOf(const std::vector<Job>& waiting, const ListDevicesResponse& known,
               const std::set<std::string>& devices, const CaseHistory& history) {
   Ahead ahead;
   for (const Job& job : waiting) {
-    if (Priority(job.spec()) < kDefaultPriority) continue;
+    // Priorities count within a class only, and a suite is of the last one.
+    const bool batch = job.spec().priority_class() == "batch";
+    if (batch && Priority(job.spec()) < kDefaultPriority) continue;
     if (!Meet(DevicesFor(known, job.spec().device()), devices)) continue;
     const int count = job.spec().cases_size();
     const int done = std::min(job.cases_done(), count);

@@ -20,7 +20,7 @@ inline constexpr double kTypicalCaseSeconds = 4;
 inline constexpr double kDefaultBudgetSeconds = 60;
 
 // The names of the devices that a job for `selector` may run on: a name, a UUID, "gpu", "cpu";
-// empty: GPUs where there are any, else all.
+// empty: GPUs where there are any, else all. For any other selector all.
 std::set<std::string> DevicesFor(const kbench::v1::ListDevicesResponse& known,
                                  const std::string& selector);
 
@@ -51,8 +51,8 @@ struct Estimate {
 };
 Estimate EstimateJobs(const std::vector<kbench::v1::JobSpec>& jobs, const CaseHistory& history);
 
-// What stands before a new job on these devices: queued and running jobs that are not of lower
-// priority; of a running one the cases that have not ended. Their specs are enough.
+// What stands before a new job on these devices: queued and running jobs but batch ones of
+// lower priority; of a running one the cases that have not ended. Their specs are enough.
 struct Ahead {
   int jobs = 0;
   int cases = 0;

@@ -37,6 +37,7 @@ Submission Asked(const SuiteEntry& entry, const SuiteOptions& options) {
   what.implementations = List(entry.implementations());
   what.environments = List(entry.environments());
   what.device = options.device;
+  what.priority_class = options.priority_class;
   what.target = options.quick ? kQuickTarget : entry.target();
   what.margin = entry.margin();
   what.budget = entry.budget();

@@ -12,6 +12,7 @@ namespace kbench::client {
 // What the command line adds.
 struct SuiteOptions {
   std::string device = {};
+  std::string priority_class = "batch";  // nobody waits for a whole suite at the keyboard
   bool quick = false;                    // in place of the entries' own targets
   std::vector<std::string> labels = {};  // key=value
 };

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "proto/support/credentials.h"
 #include "proto/support/error.h"
 
 namespace kbench {
@@ -70,6 +71,10 @@ std::string ProgramDir() {
 }
 
 absl::StatusOr<std::string> NormalizeAddress(const std::string& address) {
+  // Not repeated: it holds a secret, and errors end in logs.
+  if (address.rfind(kJoinPrefix, 0) == 0) {
+    return AddressError("this is a join line, not an address; use: kbench-client join LINE");
+  }
   std::string path;
   if (address.rfind("unix:", 0) == 0) {
     path = address.substr(5);

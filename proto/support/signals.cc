@@ -23,11 +23,14 @@ void BlockTerminationSignals() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-int WaitForTerminationSignal() {
+int WaitForTerminationSignal(bool* typed) {
   const sigset_t set = TerminationSet();
+  siginfo_t info{};
   int number = 0;
-  while (sigwait(&set, &number) != 0) {
-  }
+  do {
+    number = sigwaitinfo(&set, &info);
+  } while (number <= 0);
+  if (typed != nullptr) *typed = info.si_code == SI_KERNEL;
   return number;
 }
 

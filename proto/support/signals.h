@@ -6,7 +6,8 @@ namespace kbench {
 
 void BlockTerminationSignals();  // also ignores SIGPIPE
 // Blocks until SIGINT or SIGTERM arrives; returns its number.
-int WaitForTerminationSignal();
+// `typed`, where given: whether a terminal sent it, to all processes in its foreground.
+int WaitForTerminationSignal(bool* typed = nullptr);
 // 0 when none arrived within `seconds`.
 int PollTerminationSignal(double seconds);
 

@@ -13,8 +13,9 @@ using kbench::v1::Device;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 
-constexpr const char* kDeviceStates[] = {"CALIBRATING", "READY",  "BUSY",
-                                         "OFFLINE",     "WEDGED", "FAILED"};
+constexpr const char* kDeviceStates[] = {"CALIBRATING", "READY",   "BUSY",        "HELD",
+                                         "DRAINING",    "DRAINED", "QUARANTINED", "OFFLINE",
+                                         "WEDGED",      "FAILED"};
 
 MetricFamily Gauge(const char* name, const char* help) {
   MetricFamily family;
@@ -75,7 +76,9 @@ void AddDeviceState(const std::vector<Device>& devices, std::vector<MetricFamily
     for (const char* name : kDeviceStates) {
       Add(state, {{"device", device.name()}, {"state", name}}, device.state() == name ? 1 : 0);
     }
-    Add(up, {{"device", device.name()}}, device.state() == "OFFLINE" ? 0 : 1);
+    // A worker that is there may say itself that its device is not (DRIVER_MISMATCH).
+    const bool is_up = device.state() != "OFFLINE" || device.state_reason() == "DRIVER_MISMATCH";
+    Add(up, {{"device", device.name()}}, is_up ? 1 : 0);
     Add(seen, {{"device", device.name()}},
         static_cast<double>(ToMicros(device.last_heartbeat_time())) * 1e-6);
   }
@@ -125,6 +128,21 @@ const CalibrationGauge kCalibration[] = {
      [](const Calibration& c) { return c.between_session_ratio(); }},
 };
 
+void AddCanaries(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
+  MetricFamily ratio = Gauge("kbench_device_canary_ratio",
+                             "Time of the newest canary over the device's earlier ones.");
+  MetricFamily drifting = Gauge("kbench_device_canary_drifting",
+                                "1 while the canary is beyond its bound: results are suspect.");
+  for (const Device& device : devices) {
+    if (!device.has_canary() || !(device.canary().ratio() > 0)) continue;
+    Add(ratio, {{"device", device.name()}}, device.canary().ratio());
+    Add(drifting, {{"device", device.name()}}, device.canary().drifting() ? 1 : 0);
+  }
+  for (MetricFamily* family : {&ratio, &drifting}) {
+    if (!family->metric.empty()) families.push_back(std::move(*family));
+  }
+}
+
 void AddCalibration(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
   MetricFamily passed = Gauge("kbench_device_calibration_passed",
                               "1 when the device passed its calibration, 0 when it failed.");
@@ -170,7 +188,7 @@ std::vector<MetricFamily> LiveCollector::Collect() const {
   const std::pair<MetricFamily, int> counts[] = {
       {Gauge("kbench_queue_cases", "Cases that wait for a device."), state.queued_cases},
       {Gauge("kbench_running_cases", "Cases that a worker is running."), state.running_cases},
-      {Gauge("kbench_watchers", "Open streams of WatchJob."), state.watchers},
+      {Gauge("kbench_watchers", "Open streams of WatchJob and WatchQueue."), state.watchers},
   };
   for (const auto& [family, value] : counts) {
     families.push_back(family);
@@ -180,6 +198,7 @@ std::vector<MetricFamily> LiveCollector::Collect() const {
     AddDeviceState(state.devices, families);
     AddTelemetry(state.devices, families);
     AddCalibration(state.devices, families);
+    AddCanaries(state.devices, families);
   }
   return families;
 }

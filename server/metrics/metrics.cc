@@ -28,8 +28,8 @@ const prometheus::Histogram::BucketBoundaries kJobBuckets = {
 const prometheus::Histogram::BucketBoundaries kGapBuckets = {
     0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10};
 // The label's values, whatever a worker says.
-constexpr const char* kPhases[] = {"wait",  "prepare", "verify", "warm",   "measure",
-                                   "burst", "check",   "finish", "profile"};
+constexpr const char* kPhases[] = {"wait",    "hold",  "prepare", "verify", "warm",
+                                   "measure", "burst", "check",   "finish", "profile"};
 
 prometheus::Counter& Counter(prometheus::Registry& registry, const char* name, const char* help) {
   return BuildCounter().Name(name).Help(help).Register(registry).Add({});
@@ -85,6 +85,14 @@ Metrics::Metrics(const std::string& version, std::size_t most_result_series)
                            "Time that attempts spent on a device, by phase. Phase burst is the "
                            "part of phase measure inside bursts; the others add up to the whole.")
                        .Register(*registry_);
+  quarantines_ = &BuildCounter()
+                      .Name("kbench_device_quarantines_total")
+                      .Help("Quarantines of a device that began, by what they are for.")
+                      .Register(*registry_);
+  store_bytes_ = &BuildGauge()
+                      .Name("kbench_store_bytes")
+                      .Help("Bytes that the coordinator keeps, by kind.")
+                      .Register(*registry_);
   BuildGauge()
       .Name("kbench_build_info")
       .Help("The version of the coordinator; the value is 1.")
@@ -108,7 +116,17 @@ void Metrics::JobCompleted(State state, double queue_seconds, double run_seconds
 
 void Metrics::LeasesExpired(int count) { lease_expirations_->Increment(count); }
 void Metrics::StaleResult() { stale_results_->Increment(); }
+void Metrics::StoreKeeps(const std::map<std::string, std::int64_t>& bytes) {
+  for (const auto& [kind, size] : bytes) {
+    store_bytes_->Add({{"kind", kind}}).Set(static_cast<double>(size));
+  }
+}
+
 void Metrics::CommitTook(double seconds) { commit_seconds_->Observe(seconds); }
+
+void Metrics::DeviceQuarantined(const std::string& device, const std::string& reason) {
+  quarantines_->Add({{"device", device}, {"reason", reason}}).Increment();
+}
 
 void Metrics::AttemptTook(const std::string& device,
                           const std::map<std::string, double>& phase_seconds, double gap_seconds) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 namespace prometheus {
 class Counter;
 class Exposer;
+class Gauge;
 class Histogram;
 class Registry;
 template <typename T>
@@ -42,6 +44,10 @@ class Metrics {
   // long the device had waited for it while more of the job was known (0: it had not).
   void AttemptTook(const std::string& device, const std::map<std::string, double>& phase_seconds,
                    double gap_seconds);
+  // `reason`: ASKED (by a person), XID, ECC, WRONG_RESULTS.
+  void DeviceQuarantined(const std::string& device, const std::string& reason);
+  // Bytes kept of what, by kind: those of store::Upkeep::Bytes, and backups.
+  void StoreKeeps(const std::map<std::string, std::int64_t>& bytes);
   void RecordResult(const kbench::v1::Result& result) { results_->Record(result); }
   void SetLiveSource(std::function<LiveState()> source) { live_->SetSource(std::move(source)); }
 
@@ -66,6 +72,8 @@ class Metrics {
   prometheus::Histogram* run_seconds_;
   prometheus::Histogram* gap_seconds_;
   prometheus::Family<prometheus::Counter>* busy_seconds_;  // by device and phase
+  prometheus::Family<prometheus::Counter>* quarantines_;   // by device and reason
+  prometheus::Family<prometheus::Gauge>* store_bytes_;     // by kind
 };
 
 }  // namespace kbench::metrics

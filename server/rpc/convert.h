@@ -13,6 +13,10 @@ scheduler::Held ToHeld(const kbench::v1::AttemptId& id, bool finished);
 
 // The scheduler's view of a job that was just submitted; `created_at` in seconds since the epoch.
 scheduler::JobEntry ToJobEntry(const kbench::v1::Job& job, double created_at, std::int64_t order);
+// What of an entry follows from the job as it is stored, and is not stored twice: at the
+// submission, and after a restart.
+void FillFromJob(const kbench::v1::Job& job, double created_at, scheduler::JobEntry& entry);
+scheduler::PriorityClass ToPriorityClass(const std::string& name);
 
 // What a person reads for a reason to wait (scheduler::WaitReason).
 std::string WaitMessage(const std::string& reason);

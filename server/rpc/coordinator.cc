@@ -1,6 +1,7 @@
 // Its life: start, timer, recovery, end.
 #include "server/rpc/coordinator.h"
 
+#include <chrono>
 #include <future>
 
 #include "fmt/format.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr double kRecoverySeconds = 2;
 constexpr int kMostResultSeries = 500;
+constexpr int kMostDrainSeconds = 2;
 
 absl::Status Unavailable(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kUnavailable, message,
@@ -27,9 +29,11 @@ Coordinator::Coordinator(store::Store& store, metrics::Metrics& metrics, Clock& 
     : store_(store),
       metrics_(metrics),
       clock_(clock),
-      options_(options),
+      options_(std::move(options)),
       wall_offset_(static_cast<double>(clock.WallMicros()) * 1e-6 - clock.SteadySeconds()),
-      scheduler_(options.scheduler) {}
+      queue_hub_(options_.queue_seconds, options_.queue_ping_seconds),
+      scheduler_(options_.scheduler),
+      limits_(options_.limits) {}
 
 Coordinator::~Coordinator() { Stop(); }
 
@@ -37,6 +41,7 @@ double Coordinator::Now() const { return wall_offset_ + clock_.SteadySeconds(); 
 
 absl::Status Coordinator::Start() {
   started_at_ = Now();
+  KB_RETURN_IF_ERROR(LoadDurations());
   KB_RETURN_IF_ERROR(Load());
   KB_ASSIGN_OR_RETURN(auto results, store_.LatestResults(kMostResultSeries));
   // Oldest first, so that the newest is the last to be evicted.
@@ -48,22 +53,32 @@ absl::Status Coordinator::Start() {
 
 absl::Status Coordinator::Load() {
   KB_ASSIGN_OR_RETURN(store::Restored restored, store_.Restore());
+  KB_ASSIGN_OR_RETURN(const store::StoredDevices stored_devices, store_.ReadDevices());
   std::map<std::string, ActiveJob> active;
-  for (scheduler::JobEntry& entry : restored.jobs) {
-    KB_ASSIGN_OR_RETURN(const kbench::v1::Job job, store_.GetJob(entry.name, false));
-    active[entry.name] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()),
-                          static_cast<double>(ToMicros(job.create_time())) * 1e-6};
-    for (scheduler::Case& item : entry.cases) {
-      item.need = NeedOf(job.spec().cases(item.ref.index));
-    }
+  for (std::size_t i = 0; i < restored.jobs.size(); ++i) {
+    scheduler::JobEntry& entry = restored.jobs[i];
+    kbench::v1::Job job;
+    job.set_owner(entry.owner);
+    *job.mutable_spec() = *restored.specs[i];
+    FillFromJob(job, entry.submitted_at, entry);
+    active[entry.name] = {std::move(restored.specs[i]), entry.submitted_at, entry.owner};
   }
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
+  KB_ASSIGN_OR_RETURN(const auto poisoned, store_.PoisonedSince(Now() - PoisonMemory::kSeconds));
   MutexLock lock(mutex_);
   active_ = std::move(active);
+  TakeUp(restored.jobs, poisoned);
+  hold_lapses_.clear();
+  for (const scheduler::JobEntry& entry : restored.jobs) {
+    if (entry.hold) HoldAssigned(entry.name);
+  }
   next_order_ = restored.next_order;
-  scheduler_ = scheduler::Scheduler(options_.scheduler);
+  ResetScheduler();
   broken_ = false;
-  CommitEffects(scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch));
+  RestoreDevices(stored_devices);
+  for (scheduler::JobEntry& entry : restored.jobs) FillEstimates(*active_[entry.name].spec, entry);
+  CommitEffects(
+      scheduler_.Restore(Now(), std::move(restored.jobs), restored.next_epoch, restored.usages));
   return absl::OkStatus();
 }
 
@@ -82,8 +97,9 @@ void Coordinator::OnStoreFailure(const absl::Status& status, std::int64_t genera
     sessions_.clear();
     // What memory says may not be on disk: it is void. Workers keep their attempts and their
     // results, and say so when they come back.
-    scheduler_ = scheduler::Scheduler(options_.scheduler);
+    ResetScheduler();
     active_.clear();
+    progress_.clear();
   }
   for (const auto& link : links) {
     link->Close(Unavailable("the coordinator cannot write to its store; come back", "STORE_DOWN"));
@@ -112,7 +128,10 @@ void Coordinator::TimerLoop() {
       if (!stop_) timer_wake_.WaitFor(mutex_, options_.timer_seconds);
       if (stop_) return;
       broken = broken_;
-      if (!broken) CommitEffects(scheduler_.Tick(Now()));
+      if (!broken && !draining_) {
+        CommitEffects(scheduler_.Tick(Now()));
+        LapseHolds();
+      }
     }
     const double steady = clock_.SteadySeconds();
     if (broken && steady - last_recovery > kRecoverySeconds) {
@@ -121,28 +140,7 @@ void Coordinator::TimerLoop() {
     }
     PublishPositions();
     hub_.Tick(steady);
-  }
-}
-
-void Coordinator::PublishPositions() {
-  std::vector<std::pair<std::string, int>> changed;
-  const std::vector<std::string> watched = hub_.WatchedJobs();
-  {
-    MutexLock lock(mutex_);
-    std::map<std::string, int> positions;
-    for (const std::string& job : watched) {
-      const int position = scheduler_.QueuePosition(job);
-      const auto old = positions_.find(job);
-      if (old == positions_.end() || old->second != position) changed.emplace_back(job, position);
-      positions[job] = position;
-    }
-    positions_ = std::move(positions);
-  }
-  for (const auto& [job, position] : changed) {
-    kbench::v1::JobEvent event;
-    event.set_queue_position(position);
-    *event.mutable_time() = ToTimestamp(clock_.WallMicros());
-    hub_.PublishEphemeral(job, event);
+    PublishQueue();
   }
 }
 
@@ -153,10 +151,16 @@ void Coordinator::Drain() {
     draining_ = true;
     for (const auto& [link, session] : sessions_) links.push_back(link);
   }
+  // What was decided before is on disk and sent then: a worker that hears of an assignment keeps
+  // it, and holds it when it says hello to the next coordinator.
+  const auto decided = std::make_shared<std::promise<void>>();
+  store_.Commit({}, [decided](const absl::Status&, const auto&) { decided->set_value(); });
+  decided->get_future().wait_for(std::chrono::seconds(kMostDrainSeconds));  // a disk may hang
   for (const auto& link : links) {
     link->Close(Unavailable("the coordinator is stopping; come back", "DRAINING"));
   }
   hub_.CloseAll(Unavailable("the coordinator is stopping; resume with after_sequence", "DRAINING"));
+  queue_hub_.CloseAll(Unavailable("the coordinator is stopping; come back", "DRAINING"));
 }
 
 void Coordinator::Stop() {
@@ -178,7 +182,7 @@ void Coordinator::Stop() {
 metrics::LiveState Coordinator::Live() {
   metrics::LiveState live;
   live.devices = Devices();
-  live.watchers = hub_.size();
+  live.watchers = hub_.size() + queue_hub_.size();
   MutexLock lock(mutex_);
   live.queued_cases = scheduler_.QueuedCases();
   live.running_cases = scheduler_.RunningCases();

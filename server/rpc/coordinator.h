@@ -22,12 +22,23 @@
 #include "kbench/v1/worker_service.pb.h"
 #include "proto/support/clock.h"
 #include "proto/support/mutex.h"
+#include "server/history/durations.h"
 #include "server/metrics/metrics.h"
+#include "server/rpc/contests.h"
 #include "server/rpc/device_registry.h"
 #include "server/rpc/executor.h"
+#include "server/rpc/limits.h"
 #include "server/rpc/links.h"
+#include "server/rpc/maintenance.h"
+#include "server/rpc/poison.h"
+#include "server/rpc/queue_hub.h"
+#include "server/rpc/queue_snapshot.h"
+#include "server/rpc/running_progress.h"
+#include "server/rpc/sharing.h"
+#include "server/rpc/validate_device.h"
 #include "server/rpc/watch_hub.h"
 #include "server/scheduler/scheduler.h"
+#include "server/store/spec_pool.h"
 #include "server/store/store.h"
 
 namespace kbench::server {
@@ -37,7 +48,12 @@ struct CoordinatorOptions {
   double heartbeat_seconds = 5;
   double timer_seconds = 0.5;       // how often leases and deadlines are looked at
   double known_again_seconds = 10;  // after a start: unknown devices may yet come back
-  int most_queued_cases = 100'000;
+  LimitOptions limits;
+  std::string version;         // of this coordinator, for CheckWorkerVersion; empty: the build's
+  double queue_seconds = 0.5;  // between two messages to who watches the queue, at least
+  double queue_ping_seconds = 15;  // after which an unchanged one is sent again
+  double max_hold_seconds = 2 * 3600;
+  double hold_lapse_seconds = 60;  // an attached hold whose client is silent for this long ends
 };
 
 class Coordinator {
@@ -58,11 +74,29 @@ class Coordinator {
   absl::StatusOr<kbench::v1::Job> Get(const std::string& name);
   absl::StatusOr<kbench::v1::ListJobsResponse> List(const kbench::v1::ListJobsRequest& request);
   absl::StatusOr<kbench::v1::Job> Cancel(const std::string& name);
+  absl::StatusOr<kbench::v1::KeepHoldResponse> KeepHold(const std::string& name);
+  absl::StatusOr<kbench::v1::Job> EndHold(const std::string& name, int exit_code);
   // A snapshot, then events, then `final`; the watcher is closed at the end.
   void Watch(const std::string& name, std::shared_ptr<Watcher> watcher);
   void Unwatch(const std::string& name, const Watcher* watcher);
+  absl::StatusOr<kbench::v1::QueueSnapshot> Queue(const kbench::v1::GetQueueRequest& request);
+  // Snapshots until the watcher is closed.
+  void WatchQueue(const kbench::v1::GetQueueRequest& request,
+                  std::shared_ptr<QueueWatcher> watcher);
+  void UnwatchQueue(const QueueWatcher* watcher);
+  absl::StatusOr<kbench::v1::Explanation> Explain(const std::string& name);
+  double least_queue_seconds() const { return options_.queue_seconds; }
 
   std::vector<kbench::v1::Device> Devices();
+  // coordinator_devices.cc. A device by its name or UUID; NOT_FOUND names those that are known.
+  // `kind`: drain, quarantine. Durable when they return.
+  absl::StatusOr<kbench::v1::Device> BlockDevice(const std::string& device, const std::string& kind,
+                                                 const std::string& reason, const std::string& by);
+  absl::StatusOr<kbench::v1::Device> ResumeDevice(const std::string& device, const std::string& by);
+  // A selector; empty: none any more. `owner` empty: everybody's.
+  absl::Status SetDefaultDevice(const std::string& device, const std::string& owner);
+  // Empty: nothing is set. The flag: it is the owner's own, not everybody's.
+  std::pair<std::string, bool> DefaultDeviceOf(const std::string& owner);
   kbench::v1::ListKernelsResponse Kernels();
 
   void OnWorkerMessage(const std::shared_ptr<WorkerLink>& link, kbench::v1::WorkerMessage message);
@@ -72,10 +106,12 @@ class Coordinator {
   struct ActiveJob {
     std::shared_ptr<const kbench::v1::JobSpec> spec;
     double created_at = 0;
+    std::string owner;
   };
   struct Session {
     std::string worker_id;
     std::string boot_id;
+    std::string version;
   };
   // One step on its way through the store.
   struct Step {
@@ -86,10 +122,8 @@ class Coordinator {
     std::function<void(const absl::Status&)> done;  // on the writer's thread, outside the lock
     bool may_fail = false;                          // its failure concerns its caller alone
   };
-  struct CaseResults {
-    scheduler::CaseRef ref;
-    std::vector<kbench::v1::Result> results;
-  };
+  // Of cases that end with results in one step.
+  using CaseResults = std::map<scheduler::CaseRef, std::vector<kbench::v1::Result>>;
 
   double Now() const;
   absl::Status CheckServing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -104,6 +138,8 @@ class Coordinator {
   // False when the device has nothing for the case.
   bool AddAssign(const scheduler::AssignTo& assign, Step& step)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AddHold(const scheduler::AssignTo& assign, const kbench::v1::JobSpec& spec, Step& step)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Commit(Step step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CommitEffects(scheduler::Effects effects) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnCommitted(const std::shared_ptr<Step>& step, std::int64_t generation,
@@ -111,18 +147,85 @@ class Coordinator {
   void PublishEvents(std::vector<store::NewEvent> events);
   void OnStoreFailure(const absl::Status& status, std::int64_t generation);
   absl::Status Load();
+  // What follows from the jobs that go on, and from those that ended badly.
+  void TakeUp(const std::vector<scheduler::JobEntry>& jobs,
+              const std::vector<store::Poisoned>& poisoned) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TryRecover();
   void TimerLoop();
-  void PublishPositions();
 
   // coordinator_jobs.cc
   absl::StatusOr<kbench::v1::Job> JobOfRequest(const kbench::v1::SubmitJobRequest& request,
                                                const std::string& digest, bool& found);
+  // `reused`: its cases that end at once, with the results of earlier runs.
   absl::Status StoreJob(const kbench::v1::SubmitJobRequest& request, const std::string& digest,
-                        const kbench::v1::Job& job);
-  void JobIsDurable(const kbench::v1::Job& job, const scheduler::JobEntry& entry);
+                        const kbench::v1::Job& job, const std::vector<store::Measured>& reused);
+  void JobIsDurable(const kbench::v1::Job& job, scheduler::JobEntry entry,
+                    const CaseResults& results);
   void Decorate(kbench::v1::Job& job);
+  void Decorate(const std::vector<kbench::v1::Job*>& jobs);
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
+
+  // coordinator_durations.cc
+  void ResetScheduler() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long the cases of a job will take where they will run, as far as that is known.
+  void FillEstimates(const kbench::v1::JobSpec& spec, scheduler::JobEntry& entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EstimateOn(const kbench::v1::JobSpec& spec, const kbench::v1::Device* device,
+                  scheduler::Case& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RecordDuration(const scheduler::Effects& effects,
+                      const std::vector<kbench::v1::Result>& results)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status LoadDurations();
+
+  // coordinator_queue.cc
+  // Where a waiting job stood as its watchers last heard.
+  struct ToldPlace {
+    kbench::v1::QueueUpdate update;
+    double at = 0;
+  };
+  // What a client asked to see of the queue.
+  struct QueueFilter {
+    int most = 50;
+    scheduler::ViewFilter jobs;
+  };
+  void PublishPositions();
+  void PublishQueue();
+  // Until when to rest after work that began then.
+  double RestAfter(double begin) const;
+  kbench::v1::QueueUpdate PlaceOf(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<QueueFilter> FilterOf(const kbench::v1::GetQueueRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `whole`: a view of the whole line that is long enough, or null.
+  kbench::v1::QueueSnapshot LookAt(const QueueFilter& filter, const scheduler::QueueView* whole)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<kbench::v1::QueueSnapshot> Look(
+      const std::vector<kbench::v1::GetQueueRequest>& requests);
+  // Valid while the lock is held.
+  QueueSources Sources() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // False for the word of an attempt that is not the newest of a running case.
+  bool NoteProgress(const kbench::v1::AttemptProgress& progress);
+
+  // coordinator_sharing.cc
+  // By case of the job: what was measured before and answers it, without a name where nothing does.
+  // Empty where nothing is to be reused. Reads the store.
+  std::vector<store::Measured> FindReusable(const kbench::v1::Job& job);
+  std::vector<store::Measured> FindReusableOn(const kbench::v1::Job& job,
+                                              const kbench::v1::Device& device,
+                                              const std::string& version);
+  // Waiting cases of other jobs that this result answers.
+  std::vector<scheduler::CaseRef> Sharers(const Session& session,
+                                          const kbench::v1::AttemptResult& result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Answers(const Session& session, const kbench::v1::AttemptResult& result,
+               const kbench::v1::JobSpec& spec, int index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // coordinator_holds.cc
+  void HoldAssigned(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // OK when the job is a hold that has a device.
+  absl::Status CheckHeld(const std::string& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LapseHolds() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Where a running case runs: host and UUID.
+  void FillPlace(kbench::v1::CaseStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // coordinator_workers.cc
   // Links are closed outside the lock: an end may call back in.
@@ -132,7 +235,11 @@ class Coordinator {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnHello(const std::shared_ptr<WorkerLink>& link, const kbench::v1::WorkerHello& hello,
                Closings& closings) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void PublishProgress(kbench::v1::AttemptProgress progress);
+  void PublishProgress(const std::shared_ptr<WorkerLink>& link,
+                       kbench::v1::AttemptProgress progress);
+  // False, and both sessions end, when two processes take the identity from each other.
+  bool KeepsIdentity(const std::shared_ptr<WorkerLink>& link, const kbench::v1::WorkerHello& hello,
+                     Closings& closings) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnHeartbeat(const Session& session, const kbench::v1::Heartbeat& heartbeat)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnResult(const std::shared_ptr<WorkerLink>& link, const Session& session,
@@ -143,6 +250,31 @@ class Coordinator {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   metrics::LiveState Live();
 
+  // coordinator_devices.cc
+  absl::StatusOr<std::string> KnownDevice(const std::string& typed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // As scheduler::WorkerEntry::blocked.
+  std::string BlockedBy(const std::string& device) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<kbench::v1::Device> ChangeMaintenance(
+      const std::string& typed,
+      const std::function<std::vector<store::MaintenanceRecord>(const std::string&)>& change);
+  std::pair<std::string, bool> DefaultOf(const std::string& owner)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Brings registry and scheduler in step with the device's maintenance and state.
+  scheduler::Effects FollowMaintenance(const std::string& device)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // For the check of a submission of this owner.
+  DeviceContext DeviceContextFor(const std::string& owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Why the device that a job waits for is blocked, for a person; empty: it is not.
+  std::string BlockedText(const std::string& job, const std::string& reason)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RestoreDevices(const store::StoredDevices& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void KeepDevice(const kbench::v1::Device& device, Step& step)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Faults, canaries, and what else of a heartbeat is not forgotten.
+  void OnDeviceNews(const Session& session, const kbench::v1::Heartbeat& heartbeat)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   store::Store& store_;
   metrics::Metrics& metrics_;
   Clock& clock_;
@@ -150,15 +282,32 @@ class Coordinator {
   const double wall_offset_;  // Now() = wall time at the start + steady time since
   double started_at_ = 0;
   WatchHub hub_;
+  QueueHub queue_hub_;
+  // Of the timer's thread alone; times on the steady clock.
+  std::map<std::string, ToldPlace> places_;
+  double places_rest_until_ = 0;
+  double queue_rest_until_ = 0;
   Executor executor_;
 
   Mutex mutex_;
   CondVar timer_wake_;
   scheduler::Scheduler scheduler_ ABSL_GUARDED_BY(mutex_);
   DeviceRegistry devices_ ABSL_GUARDED_BY(mutex_);
+  history::Durations durations_ ABSL_GUARDED_BY(mutex_);
+  MaintenanceBook maintenance_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> defaults_ ABSL_GUARDED_BY(mutex_);  // by owner; "": everybody
+  std::map<std::string, double> written_at_ ABSL_GUARDED_BY(mutex_);     // devices, by name
   std::map<std::string, ActiveJob> active_ ABSL_GUARDED_BY(mutex_);
+  store::SpecPool specs_ ABSL_GUARDED_BY(mutex_);  // of `active_`
   std::map<std::shared_ptr<WorkerLink>, Session> sessions_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, int> positions_ ABSL_GUARDED_BY(mutex_);  // as last published
+  Sharing sharing_ ABSL_GUARDED_BY(mutex_);
+  Limits limits_ ABSL_GUARDED_BY(mutex_);
+  PoisonMemory poison_ ABSL_GUARDED_BY(mutex_);
+  Contests contests_ ABSL_GUARDED_BY(mutex_);
+  std::map<scheduler::CaseRef, RunningProgress> progress_ ABSL_GUARDED_BY(mutex_);  // of what runs
+  // When the client of a hold that runs has been silent for too long. Not durable: a restart grants
+  // the whole time again.
+  std::map<std::string, double> hold_lapses_ ABSL_GUARDED_BY(mutex_);
   std::int64_t next_order_ ABSL_GUARDED_BY(mutex_) = 1;
   std::int64_t generation_ ABSL_GUARDED_BY(mutex_) = 1;  // steps of an older one are void
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;          // a commit failed: waiting for the store

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <future>
 #include <set>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kernels/catalog/catalog.h"
@@ -40,6 +41,26 @@ std::shared_ptr<const JobEvent> FinalOf(const Job& job) {
   event->set_sequence(job.last_sequence());
   *event->mutable_final() = job;
   return event;
+}
+
+// A hold is one case too.
+int CasesOf(const Job& job) { return std::max(1, job.spec().cases_size()); }
+
+// Ends the cases of a new job that earlier runs answer; their results.
+std::map<scheduler::CaseRef, std::vector<kbench::v1::Result>> TakeReused(
+    const std::vector<store::Measured>& reused, double now, scheduler::JobEntry& job) {
+  std::map<scheduler::CaseRef, std::vector<kbench::v1::Result>> results;
+  for (std::size_t i = 0; i < reused.size() && i < job.cases.size(); ++i) {
+    if (reused[i].results.empty()) continue;
+    scheduler::Case& item = job.cases[i];
+    item.state = scheduler::State::kSucceeded;
+    item.results_of = reused[i].ref.job;
+    item.results_case = reused[i].ref.index;
+    item.device = reused[i].device;
+    item.ended_at = now;
+    results[item.ref] = reused[i].results;
+  }
+  return results;
 }
 
 }  // namespace
@@ -82,47 +103,59 @@ absl::StatusOr<Job> Coordinator::Submit(const SubmitJobRequest& request) {
   {
     MutexLock lock(mutex_);
     KB_RETURN_IF_ERROR(CheckServing());
-    const ValidateContext context{&devices_, Now() - started_at_ < options_.known_again_seconds};
+    const ValidateContext context{DeviceContextFor(request.owner()), options_.max_hold_seconds};
     KB_ASSIGN_OR_RETURN(*job.mutable_spec(), ValidateSubmit(request, context));
-    const int queued = scheduler_.QueuedCases();
-    if (queued + job.spec().cases_size() > options_.most_queued_cases) {
-      return MakeError(absl::StatusCode::kResourceExhausted,
-                       fmt::format("the queue is full: {} cases wait, at most {} may", queued,
-                                   options_.most_queued_cases),
-                       {.reason = "QUEUE_FULL", .retry_after_seconds = 30});
-    }
+    KB_RETURN_IF_ERROR(poison_.Check(job.spec(), Now()));
   }
   job.set_owner(request.owner());
   job.set_state(JobState::JOB_STATE_QUEUED);
   *job.mutable_create_time() = ToTimestamp(std::llround(Now() * 1e6));
   if (request.validate_only()) return job;
   job.set_name(JobName(RandomId(8)));
-  const absl::Status stored = StoreJob(request, digest, job);
+  const std::vector<store::Measured> reused = FindReusable(job);
+  const absl::Status stored = StoreJob(request, digest, job, reused);
   if (stored.code() == absl::StatusCode::kAlreadyExists) {
     // The same request came twice at once.
     KB_ASSIGN_OR_RETURN(Job twin, JobOfRequest(request, digest, found));
     if (found) return twin;
   }
   KB_RETURN_IF_ERROR(stored);
-  return Get(job.name());
+  if (!reused.empty()) return Get(job.name());
+  // As it was stored: nothing of it need be read back.
+  for (int i = 0; i < job.spec().cases_size(); ++i) {
+    kbench::v1::CaseStatus& item = *job.add_cases();
+    item.set_index(i);
+    *item.mutable_spec() = job.spec().cases(i);
+    item.set_state(JobState::JOB_STATE_QUEUED);
+  }
+  Decorate(job);
+  return job;
 }
 
 absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::string& digest,
-                                   const Job& job) {
+                                   const Job& job, const std::vector<store::Measured>& reused) {
   std::promise<absl::Status> promise;
   {
     MutexLock lock(mutex_);
     KB_RETURN_IF_ERROR(CheckServing());
+    KB_RETURN_IF_ERROR(limits_.Reserve(Now(), job.owner(), CasesOf(job), BudgetSeconds(job.spec()),
+                                       scheduler_.QueuedCases()));
     store::NewJob created;
     created.job = job;
     created.request_id = request.request_id();
     created.request_digest = digest;
     created.entry =
         ToJobEntry(job, static_cast<double>(ToMicros(job.create_time())) * 1e-6, next_order_++);
+    scheduler::JobEntry entry = created.entry;
+    const CaseResults results = TakeReused(reused, Now(), entry);
     Step step;
     step.may_fail = true;
-    step.done = [this, job, entry = created.entry, &promise](const absl::Status& status) {
-      if (status.ok()) JobIsDurable(job, entry);
+    step.done = [this, job, entry, results, &promise](const absl::Status& status) {
+      {
+        MutexLock done_lock(mutex_);
+        limits_.Release(job.owner(), CasesOf(job));
+      }
+      if (status.ok()) JobIsDurable(job, entry, results);
       promise.set_value(status);
     };
     step.batch.new_jobs.push_back(std::move(created));
@@ -131,23 +164,43 @@ absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::s
   return promise.get_future().get();
 }
 
-void Coordinator::JobIsDurable(const Job& job, const scheduler::JobEntry& entry) {
+void Coordinator::JobIsDurable(const Job& job, scheduler::JobEntry entry,
+                               const CaseResults& results) {
   metrics_.JobSubmitted();
   MutexLock lock(mutex_);
   if (broken_) return;  // the store gives it back at the recovery
-  active_[job.name()] = {std::make_shared<const kbench::v1::JobSpec>(job.spec()),
-                         static_cast<double>(ToMicros(job.create_time())) * 1e-6};
-  CommitEffects(scheduler_.AddJob(Now(), entry));
+  active_[job.name()] = {specs_.Get(job.spec().SerializeAsString()),
+                         static_cast<double>(ToMicros(job.create_time())) * 1e-6, job.owner()};
+  limits_.JobBegan(job.owner(), CasesOf(job));
+  sharing_.Add(entry, job.spec());
+  FillEstimates(job.spec(), entry);
+  scheduler::Effects effects = scheduler_.AddJob(Now(), std::move(entry));
+  if (effects.empty()) return;
+  Step step;
+  AddEffects(std::move(effects), &results, step);
+  Commit(std::move(step));
 }
 
-void Coordinator::Decorate(Job& job) {
-  if (HasEnded(job)) return;
+void Coordinator::Decorate(Job& job) { Decorate(std::vector<Job*>{&job}); }
+
+void Coordinator::Decorate(const std::vector<Job*>& jobs) {
+  std::vector<std::string> names;
+  for (const Job* job : jobs) names.push_back(HasEnded(*job) ? "" : job->name());
   MutexLock lock(mutex_);
-  job.set_queue_position(scheduler_.QueuePosition(job.name()));
-  const std::string reason = scheduler_.WaitReason(Now(), job.name());
-  if (reason.empty()) return;
-  job.set_reason(reason);
-  job.set_message(WaitMessage(reason));
+  const std::vector<scheduler::Place> places = scheduler_.PlacesOf(Now(), names);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Job& job = *jobs[i];
+    if (HasEnded(job)) continue;
+    for (kbench::v1::CaseStatus& status : *job.mutable_cases()) FillPlace(status);
+    job.set_queue_position(places[i].position);
+    job.set_estimated_seconds(places[i].estimated_seconds);
+    if (places[i].start.known) SetRange(places[i].start, job.mutable_start_estimate());
+    const std::string reason = scheduler_.WaitReason(Now(), job.name());
+    if (reason.empty()) continue;
+    job.set_reason(reason);
+    const std::string blocked = BlockedText(job.name(), reason);
+    job.set_message(blocked.empty() ? WaitMessage(reason) : blocked);
+  }
 }
 
 absl::StatusOr<Job> Coordinator::Get(const std::string& name) {
@@ -168,10 +221,10 @@ absl::StatusOr<kbench::v1::ListJobsResponse> Coordinator::List(
   KB_ASSIGN_OR_RETURN(store::JobPage page, store_.ListJobs(filter));
   kbench::v1::ListJobsResponse response;
   response.set_next_page_token(page.next_page_token);
-  for (Job& job : page.jobs) {
-    Decorate(job);
-    *response.add_jobs() = std::move(job);
-  }
+  std::vector<Job*> jobs;
+  for (Job& job : page.jobs) jobs.push_back(&job);
+  Decorate(jobs);
+  for (Job& job : page.jobs) *response.add_jobs() = std::move(job);
   return response;
 }
 
@@ -217,18 +270,6 @@ void Coordinator::StartWatch(const std::string& name, const std::shared_ptr<Watc
 
 void Coordinator::Unwatch(const std::string& name, const Watcher* watcher) {
   hub_.Remove(JobName(name), watcher);
-}
-
-std::vector<kbench::v1::Device> Coordinator::Devices() {
-  std::vector<kbench::v1::Device> devices;
-  MutexLock lock(mutex_);
-  for (const kbench::v1::Device* device : devices_.All()) {
-    devices.push_back(*device);
-    if (const auto running = scheduler_.RunningOn(device->name())) {
-      devices.back().set_current_job(running->job);
-    }
-  }
-  return devices;
 }
 
 kbench::v1::ListKernelsResponse Coordinator::Kernels() {

@@ -19,11 +19,13 @@ void Coordinator::AddEffects(scheduler::Effects effects, const CaseResults* resu
   }
   for (const auto& transition : effects.cases) AddCase(transition.state, results, step);
   for (const auto& job : effects.jobs) AddJobTransition(job, step);
+  for (auto& usage : effects.usages) step.batch.usages.push_back(std::move(usage));
   for (const auto& cancel : effects.cancels) {
     const auto link = LinkOf(cancel.worker_id);
     if (link == nullptr) continue;
     CoordinatorMessage message;
     *message.mutable_cancel()->mutable_id() = ToAttemptId(cancel.ref, cancel.attempt, cancel.epoch);
+    message.mutable_cancel()->set_finished(cancel.finished);
     step.sends.emplace_back(link, std::move(message));
   }
   for (const auto& assign : effects.assigns) {
@@ -37,14 +39,22 @@ void Coordinator::AddEffects(scheduler::Effects effects, const CaseResults* resu
 void Coordinator::AddCase(const scheduler::Case& item, const CaseResults* results, Step& step) {
   const auto job = active_.find(item.ref.job);
   if (job == active_.end()) return;
+  progress_.erase(item.ref);  // of another attempt
   store::NewEvent event;
   event.job = item.ref.job;
   *event.event.mutable_time() = ToTimestamp(clock_.WallMicros());
   *event.event.mutable_case_changed() = ToCaseStatus(item, job->second.spec->cases(item.ref.index));
-  if (results != nullptr && results->ref == item.ref && scheduler::IsFinal(item.state)) {
-    for (const auto& result : results->results) {
+  FillPlace(*event.event.mutable_case_changed());
+  const auto found = results == nullptr ? CaseResults::const_iterator() : results->find(item.ref);
+  if (results != nullptr && found != results->end() && scheduler::IsFinal(item.state)) {
+    for (const auto& result : found->second) {
       *event.event.mutable_case_changed()->add_results() = result;
     }
+  }
+  if (scheduler::IsFinal(item.state)) {
+    sharing_.Remove(item.ref, *job->second.spec);
+    limits_.CaseEnded(job->second.owner);
+    if (item.reason == "POISON") poison_.Remember(item.ref, *job->second.spec, item.ended_at);
   }
   step.batch.events.push_back(std::move(event));
   step.batch.cases.push_back({item});
@@ -64,7 +74,9 @@ void Coordinator::AddJobTransition(const scheduler::JobTransition& job, Step& st
       [this, state = job.state, queue_seconds, run_seconds = job.ended_at - job.started_at] {
         metrics_.JobCompleted(state, queue_seconds, run_seconds);
       });
+  limits_.JobEnded(active_[job.job].owner);
   active_.erase(job.job);
+  hold_lapses_.erase(job.job);
 }
 
 bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
@@ -73,6 +85,7 @@ bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
   if (job == active_.end() || device == nullptr) return false;
   const kbench::v1::JobSpec& spec = *job->second.spec;
   const kbench::v1::CaseSpec& item = spec.cases(assign.ref.index);
+  if (spec.has_hold()) return AddHold(assign, spec, step);
   Selection selection =
       SelectImplementations({spec.implementations().begin(), spec.implementations().end()}, *device,
                             item, {spec.environments().begin(), spec.environments().end()});
@@ -93,6 +106,20 @@ bool Coordinator::AddAssign(const scheduler::AssignTo& assign, Step& step) {
   *out.mutable_policy() = spec.policy();
   out.set_baseline(selection.baseline);
   out.set_more_of_job(assign.more_of_job);
+  step.sends.emplace_back(link, std::move(message));
+  return true;
+}
+
+bool Coordinator::AddHold(const scheduler::AssignTo& assign, const kbench::v1::JobSpec& spec,
+                          Step& step) {
+  HoldAssigned(assign.ref.job);
+  const auto link = LinkOf(assign.worker_id);
+  if (link == nullptr) return true;
+  CoordinatorMessage message;
+  kbench::v1::Assign& out = *message.mutable_assign();
+  *out.mutable_id() = ToAttemptId(assign.ref, assign.attempt, assign.epoch);
+  *out.mutable_case_() = spec.cases(assign.ref.index);
+  *out.mutable_hold() = spec.hold();
   step.sends.emplace_back(link, std::move(message));
   return true;
 }

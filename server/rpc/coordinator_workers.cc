@@ -1,5 +1,6 @@
 // What workers say.
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "server/rpc/convert.h"
 #include "server/rpc/coordinator.h"
 #include "server/rpc/selection.h"
+#include "server/rpc/versions.h"
 #include "spdlog/spdlog.h"
 
 namespace kbench::server {
@@ -27,10 +29,44 @@ absl::Status Invalid(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kInvalidArgument, message, {.reason = reason});
 }
 
+constexpr std::size_t kMostIdBytes = 256;
+constexpr int kMostLabels = 16;
+constexpr std::size_t kMostLabelBytes = 63;
+
+bool IsLabelText(const std::string& text) {
+  return text.size() <= kMostLabelBytes &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';
+         });
+}
+
+// They are typed into selectors.
+absl::Status CheckDeviceLabels(const kbench::v1::Device& device) {
+  if (device.labels_size() > kMostLabels) {
+    return Invalid(fmt::format("{} labels of a device are too many: at most {}",
+                               device.labels_size(), kMostLabels),
+                   "TOO_MANY_LABELS");
+  }
+  for (const auto& [key, value] : device.labels()) {
+    if (!key.empty() && IsLabelText(key) && IsLabelText(value)) continue;
+    return Invalid(fmt::format("a device's label is letters, digits, '.', '_', '-' and '/', at "
+                               "most {} on each side, not '{}={}'",
+                               kMostLabelBytes, key, value),
+                   "BAD_LABEL");
+  }
+  return absl::OkStatus();
+}
+
 // A device's name is a metric label and a word of the command line.
 absl::Status CheckHello(const WorkerHello& hello) {
   if (hello.worker_id().empty() || hello.boot_id().empty()) {
     return Invalid("a hello needs worker_id and boot_id", "BAD_HELLO");
+  }
+  for (const std::string& text : {hello.worker_id(), hello.boot_id(), hello.version()}) {
+    if (text.size() <= kMostIdBytes) continue;
+    return Invalid(fmt::format("an id or version of {} bytes is too long: at most {}", text.size(),
+                               kMostIdBytes),
+                   "BAD_HELLO");
   }
   const std::string& name = hello.device().name();
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -50,12 +86,12 @@ absl::Status CheckHello(const WorkerHello& hello) {
         "the device name " + name + " means any device of its kind; give the worker another --name",
         "BAD_DEVICE_NAME");
   }
-  return absl::OkStatus();
+  return CheckDeviceLabels(hello.device());
 }
 
 // Not while it is CALIBRATING, WEDGED or FAILED.
 bool TakesCases(const std::string& state) {
-  return state.empty() || state == "READY" || state == "BUSY";
+  return state.empty() || state == "READY" || state == "BUSY" || state == "HELD";
 }
 
 std::vector<scheduler::Held> ToHeldList(
@@ -92,6 +128,9 @@ scheduler::AttemptEnd EndOf(const AttemptResult& result) {
     return {scheduler::AttemptEnd::Kind::kInfra, result.infra_error()};
   }
   if (result.cancelled()) return {scheduler::AttemptEnd::Kind::kCancelled, ""};
+  if (result.has_hold()) {
+    return {scheduler::AttemptEnd::Kind::kResult, result.hold().message(), "HOLD_ENDED"};
+  }
   if (result.results().empty()) {
     return {scheduler::AttemptEnd::Kind::kInfra, "the worker sent no result"};
   }
@@ -125,6 +164,15 @@ std::vector<Artifact> NameArtifacts(AttemptResult& attempt, bool is_result) {
   return artifacts;
 }
 
+void Append(scheduler::Effects more, scheduler::Effects& effects) {
+  std::move(more.cases.begin(), more.cases.end(), std::back_inserter(effects.cases));
+  std::move(more.jobs.begin(), more.jobs.end(), std::back_inserter(effects.jobs));
+  std::move(more.assigns.begin(), more.assigns.end(), std::back_inserter(effects.assigns));
+  std::move(more.cancels.begin(), more.cancels.end(), std::back_inserter(effects.cancels));
+  std::move(more.usages.begin(), more.usages.end(), std::back_inserter(effects.usages));
+  effects.expired_leases += more.expired_leases;
+}
+
 bool EndsCase(const scheduler::Effects& effects, const scheduler::CaseRef& ref) {
   return std::any_of(effects.cases.begin(), effects.cases.end(), [&](const auto& transition) {
     return transition.state.ref == ref && (transition.state.state == scheduler::State::kSucceeded ||
@@ -143,7 +191,7 @@ std::shared_ptr<WorkerLink> Coordinator::LinkOf(const std::string& worker_id) {
 
 void Coordinator::OnWorkerMessage(const std::shared_ptr<WorkerLink>& link, WorkerMessage message) {
   if (message.has_progress()) {
-    PublishProgress(std::move(*message.mutable_progress()));
+    PublishProgress(link, std::move(*message.mutable_progress()));
     return;
   }
   Closings closings;
@@ -154,7 +202,18 @@ void Coordinator::OnWorkerMessage(const std::shared_ptr<WorkerLink>& link, Worke
   for (const auto& [closed, status] : closings) closed->Close(status);
 }
 
-void Coordinator::PublishProgress(kbench::v1::AttemptProgress progress) {
+void Coordinator::PublishProgress(const std::shared_ptr<WorkerLink>& link,
+                                  kbench::v1::AttemptProgress progress) {
+  {
+    // Of an attempt that is fenced off, or somebody else's, nobody wants to hear.
+    MutexLock lock(mutex_);
+    const auto found = sessions_.find(link);
+    if (found == sessions_.end() ||
+        !scheduler_.IsOpen(found->second.worker_id, ToHeld(progress.id(), false))) {
+      return;
+    }
+  }
+  if (!NoteProgress(progress)) return;
   kbench::v1::JobEvent event;
   *event.mutable_time() = ToTimestamp(clock_.WallMicros());
   *event.mutable_progress() = std::move(*progress.mutable_progress());
@@ -188,15 +247,22 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
     closings.emplace_back(link, status);
     return;
   }
-  const kbench::v1::Device& device = hello.device();
-  scheduler::WorkerEntry worker;
+  const std::string& own = options_.version.empty() ? KBENCH_VERSION : options_.version;
+  if (const absl::Status status = CheckWorkerVersion(hello.version(), own); !status.ok()) {
+    spdlog::warn("worker {} refused: {}", hello.worker_id(), MessageOf(status));
+    closings.emplace_back(link, status);
+    return;
+  }
+  if (!KeepsIdentity(link, hello, closings)) return;
+  const kbench::v1::Device device = devices_.Completed(hello.device());
+  scheduler::WorkerEntry worker = SelectableOf(device);
   worker.worker_id = hello.worker_id();
   worker.boot_id = hello.boot_id();
-  worker.device = device.name();
-  worker.device_kind = device.kind();
   worker.device_key = DeviceKey(device);
   worker.capabilities = CapabilitiesOf(device);
   worker.ready = TakesCases(device.state());
+  worker.blocked = device.state_reason() == "DRIVER_MISMATCH" ? device.state_reason()
+                                                              : maintenance_.Blocked(device.name());
   scheduler::HelloAnswer answer = scheduler_.WorkerHello(Now(), worker, ToHeldList(hello.held()));
   if (!answer.accepted) {
     spdlog::warn("worker {} refused: {}", hello.worker_id(), answer.refusal);
@@ -213,9 +279,12 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
   }
   spdlog::info("worker {} offers device {} ({}, {} implementations)", hello.worker_id(),
                device.name(), device.model(), device.implementations_size());
-  sessions_[link] = {hello.worker_id(), hello.boot_id()};
-  devices_.WorkerSaidHello(device, hello.worker_id(), clock_.WallMicros());
+  sessions_[link] = {hello.worker_id(), hello.boot_id(), hello.version()};
   Step step;
+  step.batch.devices.forgotten =
+      devices_.WorkerSaidHello(device, hello.worker_id(), clock_.WallMicros());
+  KeepDevice(*devices_.Find(device.name()), step);
+  devices_.SetMaintenance(device.name(), maintenance_.Of(device.name()));
   CoordinatorMessage message;
   kbench::v1::Welcome& welcome = *message.mutable_welcome();
   *welcome.mutable_heartbeat_interval() = ToDuration(options_.heartbeat_seconds);
@@ -226,16 +295,46 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
     verdict.set_action(ToAction(action));
   }
   step.sends.emplace_back(link, std::move(message));
+  if (hello.held_size() > 0) step.batch.next_epoch = scheduler_.next_epoch();
   AddEffects(std::move(answer.effects), nullptr, step);
   Commit(std::move(step));
+}
+
+bool Coordinator::KeepsIdentity(const std::shared_ptr<WorkerLink>& link, const WorkerHello& hello,
+                                Closings& closings) {
+  const std::string& id = hello.worker_id();
+  const auto old = LinkOf(id);
+  const bool displaces = old != nullptr && sessions_.at(old).boot_id != hello.boot_id();
+  double refused_for = contests_.RefusedFor(Now(), id);
+  if (refused_for == 0 && displaces && contests_.Displaced(Now(), id)) {
+    refused_for = contests_.RefusedFor(Now(), id);
+  }
+  if (refused_for == 0) return true;
+  const absl::Status refusal = MakeError(
+      absl::StatusCode::kAlreadyExists,
+      fmt::format("two workers call themselves {} and take the place from each other; both are "
+                  "refused for {:.0f} s: stop one of them (are there two hosts named {}?)",
+                  id, refused_for, hello.device().hostname()),
+      {.reason = "IDENTITY_CONTESTED", .metadata = {{"worker", id}}});
+  spdlog::error("{}", MessageOf(refusal));
+  closings.emplace_back(link, refusal);
+  if (old == nullptr) return false;
+  const Session session = sessions_.at(old);
+  sessions_.erase(old);
+  devices_.WorkerLeft(id);
+  CommitEffects(scheduler_.WorkerGone(Now(), id, session.boot_id));
+  closings.emplace_back(old, refusal);
+  return false;
 }
 
 void Coordinator::OnHeartbeat(const Session& session, const kbench::v1::Heartbeat& heartbeat) {
   devices_.WorkerBeat(session.worker_id, heartbeat, clock_.WallMicros());
   if (heartbeat.has_offer()) {
     const kbench::v1::Device* device = devices_.OfWorker(session.worker_id);
-    if (device != nullptr) scheduler_.WorkerOffers(session.worker_id, CapabilitiesOf(*device));
+    if (device != nullptr)
+      scheduler_.WorkerOffers(Now(), session.worker_id, CapabilitiesOf(*device));
   }
+  OnDeviceNews(session, heartbeat);
   CommitEffects(scheduler_.WorkerHeartbeat(Now(), session.worker_id, session.boot_id,
                                            TakesCases(heartbeat.device_state()),
                                            heartbeat.draining(), ToHeldList(heartbeat.held())));
@@ -259,6 +358,16 @@ void Coordinator::CompleteResult(const Session& session, int index, const kbench
 void Coordinator::OnResult(const std::shared_ptr<WorkerLink>& link, const Session& session,
                            AttemptResult result) {
   const scheduler::AttemptEnd end = EndOf(result);
+  // Before the device is free for them.
+  const std::vector<scheduler::CaseRef> sharers = end.kind == scheduler::AttemptEnd::Kind::kResult
+                                                      ? Sharers(session, result)
+                                                      : std::vector<scheduler::CaseRef>();
+  scheduler::Effects shared;
+  const scheduler::CaseRef ref{result.id().job(), result.id().case_index()};
+  const kbench::v1::Device* measured_on = devices_.OfWorker(session.worker_id);
+  for (const scheduler::CaseRef& sharer : sharers) {
+    Append(scheduler_.FinishCase(Now(), sharer, ref, measured_on->name()), shared);
+  }
   scheduler::ResultAnswer answer =
       scheduler_.WorkerResult(Now(), session.worker_id, ToHeld(result.id(), true), end);
   Step step;
@@ -281,22 +390,27 @@ void Coordinator::OnResult(const std::shared_ptr<WorkerLink>& link, const Sessio
     });
   }
   CaseResults results;
-  results.ref = {result.id().job(), result.id().case_index()};
-  const bool ends = EndsCase(answer.effects, results.ref);
+  const bool ends = EndsCase(answer.effects, ref);
   step.batch.artifacts = NameArtifacts(result, ends);
   if (ends) {
     for (int i = 0; i < result.results_size(); ++i) {
       CompleteResult(session, i, result.id(), *result.mutable_results(i));
-      results.results.push_back(std::move(*result.mutable_results(i)));
+      results[ref].push_back(std::move(*result.mutable_results(i)));
     }
-    step.batch.results = results.results;
-    step.on_durable.push_back([this, stored = results.results] {
+    for (const scheduler::CaseRef& sharer : sharers) results[sharer] = results[ref];
+    step.batch.results = results[ref];
+    RecordDuration(answer.effects, results[ref]);
+    if (result.hold().has_exit_code()) {
+      step.batch.hold_ends.push_back({result.id().job(), result.hold().exit_code()});
+    }
+    step.on_durable.push_back([this, stored = results[ref]] {
       for (const Result& item : stored) metrics_.RecordResult(item);
     });
   } else {
     spdlog::warn("attempt {} of {} case {} came to nothing: {}", result.id().attempt(),
                  result.id().job(), result.id().case_index(), end.message);
   }
+  AddEffects(std::move(shared), &results, step);
   AddEffects(std::move(answer.effects), &results, step);
   Commit(std::move(step));
 }
@@ -309,6 +423,11 @@ void Coordinator::OnWorkerGone(const std::shared_ptr<WorkerLink>& link) {
   sessions_.erase(found);
   spdlog::info("worker {} has left", session.worker_id);
   devices_.WorkerLeft(session.worker_id);
+  if (draining_) return;  // nothing is assigned any more
+  if (const kbench::v1::Device* device = devices_.OfWorker(session.worker_id)) {
+    // What the worker itself said of its device ends with it.
+    CommitEffects(FollowMaintenance(device->name()));
+  }
   CommitEffects(scheduler_.WorkerGone(Now(), session.worker_id, session.boot_id));
 }
 

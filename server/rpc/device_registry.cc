@@ -3,22 +3,70 @@
 #include <algorithm>
 
 #include "proto/support/clock.h"
+#include "server/scheduler/selector.h"
 
 namespace kbench::server {
 
 using kbench::v1::Device;
 
-void DeviceRegistry::WorkerSaidHello(const Device& device, const std::string& worker_id,
-                                     std::int64_t now_micros) {
+namespace {
+
+constexpr int kMostForeign = 64;  // processes; what a worker tells beyond is dropped
+
+void SetOffline(Device& device, const std::string& message) {
+  device.set_state("OFFLINE");
+  device.set_state_reason("NO_WORKER");
+  device.set_state_message(message);
+  device.clear_telemetry();
+  device.clear_foreign();
+}
+
+// Its runners could not be started: what they offered is what they will offer again.
+void TakeOver(const Device& known, Device& device) {
+  if (device.implementations().empty()) {
+    *device.mutable_implementations() = known.implementations();
+    *device.mutable_absent() = known.absent();
+  }
+  if (!device.has_calibration() && known.has_calibration()) {
+    *device.mutable_calibration() = known.calibration();
+  }
+  if (device.model().empty()) device.set_model(known.model());
+  if (device.architecture().empty()) device.set_architecture(known.architecture());
+  if (device.memory_bytes() == 0) device.set_memory_bytes(known.memory_bytes());
+}
+
+}  // namespace
+
+void DeviceRegistry::Restore(const Device& device) {
+  const auto [at, is_new] = devices_.try_emplace(device.name(), device);
+  if (is_new) {
+    SetOffline(at->second, "its worker has not come back since the coordinator's start");
+  }
+}
+
+Device DeviceRegistry::Completed(Device device) const {
+  const Device* known = Find(device.name());
+  if (device.state() == "OFFLINE" && known != nullptr && known->kind() == device.kind()) {
+    TakeOver(*known, device);
+  }
+  return device;
+}
+
+std::vector<std::string> DeviceRegistry::WorkerSaidHello(const Device& device,
+                                                         const std::string& worker_id,
+                                                         std::int64_t now_micros) {
   // A worker that now offers its device under another name leaves no ghost behind.
-  std::erase_if(devices_, [&](const auto& known) {
-    return known.second.worker() == worker_id && known.first != device.name();
-  });
+  std::vector<std::string> former;
+  for (const auto& [name, known] : devices_) {
+    if (known.worker() == worker_id && name != device.name()) former.push_back(name);
+  }
+  for (const std::string& name : former) devices_.erase(name);
   Device& known = devices_[device.name()];
   known = device;
   known.set_worker(worker_id);
   if (known.state().empty()) known.set_state("READY");
   *known.mutable_last_heartbeat_time() = ToTimestamp(now_micros);
+  return former;
 }
 
 void DeviceRegistry::WorkerBeat(const std::string& worker_id,
@@ -28,7 +76,11 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
     if (device.worker() != worker_id) continue;
     device.set_state(state.empty() ? "READY" : state);
     device.set_state_message(heartbeat.device_message());
+    device.set_state_reason(heartbeat.device_reason());
+    if (heartbeat.has_canary()) *device.mutable_canary() = heartbeat.canary();
     *device.mutable_telemetry() = heartbeat.telemetry();
+    *device.mutable_foreign() = heartbeat.foreign();
+    while (device.foreign_size() > kMostForeign) device.mutable_foreign()->RemoveLast();
     if (heartbeat.has_offer()) {
       *device.mutable_implementations() = heartbeat.offer().implementations();
       *device.mutable_absent() = heartbeat.offer().absent();
@@ -41,10 +93,16 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
 void DeviceRegistry::WorkerLeft(const std::string& worker_id) {
   for (auto& [name, device] : devices_) {
     if (device.worker() != worker_id) continue;
-    device.set_state("OFFLINE");
-    device.set_state_message("its worker is not connected");
-    device.clear_telemetry();
+    SetOffline(device, "its worker is not connected");
   }
+}
+
+void DeviceRegistry::SetMaintenance(const std::string& name,
+                                    const kbench::v1::Maintenance* maintenance) {
+  const auto found = devices_.find(name);
+  if (found == devices_.end()) return;
+  found->second.clear_maintenance();
+  if (maintenance != nullptr) *found->second.mutable_maintenance() = *maintenance;
 }
 
 const Device* DeviceRegistry::Find(const std::string& name) const {
@@ -72,20 +130,35 @@ std::vector<std::string> DeviceRegistry::Names() const {
 }
 
 std::string DeviceRegistry::Resolve(const std::string& selector) const {
+  const std::size_t begin = selector.find_first_not_of(' ');
+  if (begin == std::string::npos) return "";
+  std::string text = selector.substr(begin, selector.find_last_not_of(' ') + 1 - begin);
   for (const auto& [name, device] : devices_) {
-    if (!selector.empty() && device.uuid() == selector) return name;
+    if (device.uuid() == text) return name;
   }
-  return selector;
+  return text;
 }
 
 std::vector<const Device*> DeviceRegistry::Matching(const std::string& selector) const {
   std::vector<const Device*> matching;
+  scheduler::Selector parsed;
+  std::string error;
+  if (!scheduler::ParseSelector(selector, &parsed, &error)) return matching;
   for (const auto& [name, device] : devices_) {
-    const bool by_kind = (selector == "gpu" && device.kind() == "cuda") ||
-                         (selector == "cpu" && device.kind() == "cpu") || selector.empty();
-    if (selector == name || by_kind) matching.push_back(&device);
+    if (scheduler::Selects(parsed, SelectableOf(device))) matching.push_back(&device);
   }
   return matching;
+}
+
+scheduler::WorkerEntry SelectableOf(const Device& device) {
+  scheduler::WorkerEntry entry;
+  entry.device = device.name();
+  entry.device_kind = device.kind();
+  entry.uuid = device.uuid();
+  entry.model = device.model();
+  entry.architecture = device.architecture();
+  entry.labels = {device.labels().begin(), device.labels().end()};
+  return entry;
 }
 
 std::string DeviceKey(const Device& device) {

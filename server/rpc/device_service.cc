@@ -8,6 +8,9 @@
 #include "fmt/format.h"
 #include "proto/support/error.h"
 #include "proto/support/rpc_status.h"
+#include "server/auth/caller.h"
+#include "server/rpc/reply.h"
+#include "server/rpc/validate.h"
 
 namespace kbench::server {
 
@@ -22,12 +25,17 @@ void LeaveOutHidden(kbench::v1::Device* device) {
 
 }  // namespace
 
-grpc::Status DeviceService::ListDevices(grpc::ServerContext*, const kbench::v1::ListDevicesRequest*,
+grpc::Status DeviceService::ListDevices(grpc::ServerContext*,
+                                        const kbench::v1::ListDevicesRequest* request,
                                         kbench::v1::ListDevicesResponse* response) {
   for (kbench::v1::Device& device : coordinator_.Devices()) {
     LeaveOutHidden(&device);
     *response->add_devices() = std::move(device);
   }
+  const auto [chosen, is_owners] =
+      coordinator_.DefaultDeviceOf(auth::CurrentCaller().OwnerOf(request->owner()));
+  response->set_default_device(chosen);
+  response->set_default_is_owners(is_owners);
   response->set_server_version(KBENCH_VERSION);
   return grpc::Status::OK;
 }
@@ -35,6 +43,7 @@ grpc::Status DeviceService::ListDevices(grpc::ServerContext*, const kbench::v1::
 grpc::Status DeviceService::GetDevice(grpc::ServerContext*,
                                       const kbench::v1::GetDeviceRequest* request,
                                       kbench::v1::Device* device) {
+  KB_REFUSE_LARGE(*request);
   const std::string& name = request->name();
   const std::string stable = name.rfind("devices/", 0) == 0 ? name.substr(8) : name;
   std::vector<std::string> known;

@@ -25,8 +25,8 @@ absl::Status Wrong(const std::string& message, const char* reason) {
 
 absl::Status NotLoopback(const std::string& address) {
   return Wrong(address +
-                   " is not a loopback address; kbench speaks TCP only on loopback until TLS is "
-                   "configured",
+                   " is not a loopback address; kbench listens beyond loopback only with TLS (make "
+                   "it with: kbench-server init), or with --insecure",
                "NOT_LOOPBACK");
 }
 
@@ -43,9 +43,24 @@ bool IsLive(const std::string& path) {
   return live;
 }
 
-absl::Status PrepareSocket(const std::string& path) {
+// Others must be able to go through the folder. One that is there already is its owner's affair.
+absl::Status ShareFolder(const std::string& dir, bool was_there) {
+  struct stat info = {};
+  if (!was_there && chmod(dir.c_str(), 0755) != 0) {
+    return Refuse("the mode of " + dir + " cannot be set: " + std::strerror(errno), "SOCKET_MODE");
+  }
+  if (stat(dir.c_str(), &info) == 0 && (info.st_mode & 0011) != 0) return absl::OkStatus();
+  return Refuse("--share-socket: other users cannot go through the folder " + dir +
+                    "; give it mode 0755, or put the socket elsewhere with --listen unix:PATH",
+                "SOCKET_MODE");
+}
+
+absl::Status PrepareSocket(const std::string& path, bool shared) {
   const std::string dir = std::filesystem::absolute(path).parent_path().string();
+  std::error_code ignored;
+  const bool was_there = std::filesystem::exists(dir, ignored);
   KB_RETURN_IF_ERROR(EnsureWritableDir(dir));
+  if (shared) KB_RETURN_IF_ERROR(ShareFolder(dir, was_there));
   struct stat info = {};
   if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
   if (!S_ISSOCK(info.st_mode)) {
@@ -65,12 +80,15 @@ absl::Status PrepareSocket(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::string> PrepareAddress(const std::string& address) {
+absl::StatusOr<std::string> PrepareAddress(const std::string& address,
+                                           const auth::AuthOptions& access) {
   KB_ASSIGN_OR_RETURN(std::string normalized, NormalizeAddress(address));
-  if (!IsLoopback(normalized)) {
+  if (!IsLoopback(normalized) && !access.uses_tls() && !access.insecure) {
     return NotLoopback(address);
   }
-  if (normalized.rfind("unix:", 0) == 0) KB_RETURN_IF_ERROR(PrepareSocket(normalized.substr(5)));
+  if (normalized.rfind("unix:", 0) == 0) {
+    KB_RETURN_IF_ERROR(PrepareSocket(normalized.substr(5), access.share_socket));
+  }
   return normalized;
 }
 
@@ -80,7 +98,11 @@ absl::Status CheckMetricsAddress(const std::string& address) {
     return Wrong("metrics are served over HTTP on HOST:PORT, not on " + normalized,
                  "METRICS_ADDRESS");
   }
-  return IsLoopback(normalized) ? absl::OkStatus() : NotLoopback(address);
+  if (IsLoopback(normalized)) return absl::OkStatus();
+  return Wrong(address +
+                   " is not a loopback address; metrics and page are plain HTTP for everybody, so "
+                   "they stay on this machine: put a proxy with TLS before them",
+               "NOT_LOOPBACK");
 }
 
 }  // namespace kbench::server

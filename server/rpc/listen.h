@@ -5,12 +5,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/auth/options.h"
 
 namespace kbench::server {
 
-// A normalized address ready for AddListeningPort: TCP only on loopback; for a Unix socket the
-// folder is made (0700), a live server is detected and a stale socket removed.
-absl::StatusOr<std::string> PrepareAddress(const std::string& address);
+// A normalized address ready for AddListeningPort: TCP beyond loopback only with TLS, or where
+// --insecure says so; for a Unix socket the folder is made (0700; 0755 where users share the
+// socket), a live server is detected and a stale socket removed.
+absl::StatusOr<std::string> PrepareAddress(const std::string& address,
+                                           const auth::AuthOptions& access = {});
 
 // OK for a HOST:PORT on loopback, where alone /metrics is served.
 absl::Status CheckMetricsAddress(const std::string& address);

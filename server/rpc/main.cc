@@ -4,16 +4,15 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <string>
-#include <vector>
 
-#include "CLI/CLI.hpp"
 #include "fmt/format.h"
 #include "proto/support/error.h"
 #include "proto/support/logging.h"
-#include "proto/support/paths.h"
 #include "proto/support/signals.h"
 #include "server/rpc/server.h"
+#include "server/rpc/server_options.h"
+#include "server/rpc/setup_commands.h"
+#include "server/rpc/store_commands.h"
 #include "spdlog/spdlog.h"
 
 namespace {
@@ -46,29 +45,15 @@ int Run(const kbench::server::ServerOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  kbench::server::ServerOptions options;
-  options.data_dir = kbench::DataDir();
-  std::string log_level = "info";
-  CLI::App app("The coordinator of kbench: queue, store, results and metrics.", "kbench-server");
-  app.set_version_flag("--version", KBENCH_VERSION);
-  app.add_option("--listen", options.listen,
-                 "Address, may be repeated: unix:PATH or a loopback HOST:PORT (default: unix:" +
-                     kbench::DefaultSocketPath() + ")");
-  app.add_option("--metrics-listen", options.metrics_listen,
-                 "HOST:PORT of /metrics; port 0 picks a free one, \"\" exports none")
-      ->take_last()
-      ->capture_default_str();
-  app.add_option("--data-dir", options.data_dir, "Where jobs and results are kept")
-      ->capture_default_str();
-  app.add_option("--log-level", log_level, "trace, debug, info, warn or error")
-      ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    fmt::print(stderr, "kbench-server: {}; see kbench-server --help\n", error.what());
-    return kUsage;
+  if (argc > 1 && kbench::server::IsStoreCommand(argv[1])) {
+    return kbench::server::RunStoreCommand(argc, argv);
   }
-  kbench::InitLogging("kbench-server", log_level);
-  return Run(options);
+  if (argc > 1 && kbench::server::IsSetupCommand(argv[1])) {
+    return kbench::server::RunSetupCommand(argc, argv);
+  }
+  kbench::server::ProgramOptions options;
+  int exit_code = 0;
+  if (!kbench::server::ParseServerOptions(argc, argv, &options, &exit_code)) return exit_code;
+  kbench::InitLogging("kbench-server", options.log_level);
+  return Run(options.server);
 }

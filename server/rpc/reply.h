@@ -1,19 +1,32 @@
-// From an absl::StatusOr to gRPC's status and reply.
+// From an absl::StatusOr to gRPC's status and reply. The audit log learns the code, and of which
+// job it was.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "grpcpp/support/status.h"
+#include "kbench/v1/job.pb.h"
 #include "proto/support/rpc_status.h"
+#include "server/auth/caller.h"
 
 namespace kbench::server {
 
 template <typename T>
 grpc::Status Reply(absl::StatusOr<T> result, T* out) {
+  auth::NoteCode(result.status().code());
   if (!result.ok()) return ToGrpc(result.status());
+  if constexpr (std::is_same_v<T, kbench::v1::Job>) auth::NoteJob(result->name());
   *out = std::move(*result);
   return grpc::Status::OK;
 }
 
 }  // namespace kbench::server
+
+// The first line of a unary method (with server/rpc/validate.h).
+#define KB_REFUSE_LARGE(request)                                               \
+  do {                                                                         \
+    const absl::Status kb_size = ::kbench::server::CheckRequestBytes(request); \
+    if (!kb_size.ok()) return ::kbench::ToGrpc(kb_size);                       \
+  } while (false)

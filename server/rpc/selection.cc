@@ -243,7 +243,10 @@ Selection SelectImplementations(const std::vector<std::string>& names, const Dev
   return selection;
 }
 
-std::string NeedOf(const CaseSpec& spec) { return spec.kernel() + "/" + spec.dtype(); }
+std::string NeedOf(const CaseSpec& spec) {
+  // Holding a device takes no implementation.
+  return spec.kernel() == kHoldKernel ? "" : spec.kernel() + "/" + spec.dtype();
+}
 
 std::set<std::string> CapabilitiesOf(const Device& device) {
   std::set<std::string> capabilities;

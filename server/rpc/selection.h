@@ -11,6 +11,10 @@
 
 namespace kbench::server {
 
+// What stands in the place of a kernel where a job holds the device; the catalog knows none of this
+// name.
+inline constexpr char kHoldKernel[] = "hold";
+
 struct Selection {
   std::vector<std::string> implementations;  // exact names, in the device's order
   std::vector<std::string> requested;        // those of them the user asked for by name or family

@@ -15,6 +15,10 @@
 #include "grpcpp/server_builder.h"
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
+#include "server/auth/access.h"
+#include "server/auth/tls.h"
+#include "server/rpc/account_service.h"
+#include "server/rpc/admin_service.h"
 #include "server/rpc/device_service.h"
 #include "server/rpc/job_service.h"
 #include "server/rpc/listen.h"
@@ -29,25 +33,17 @@ namespace {
 constexpr int kMostMessageBytes = 64 << 20;
 // Clients that poll are gone at once; one that does not is cut off then.
 constexpr int kDrainSeconds = 2;
-constexpr const char* kServices[] = {"", "kbench.v1.JobService", "kbench.v1.ResultService",
-                                     "kbench.v1.DeviceService", "kbench.v1.WorkerService"};
+constexpr const char* kServices[] = {"",
+                                     "kbench.v1.AdminService",
+                                     "kbench.v1.JobService",
+                                     "kbench.v1.ResultService",
+                                     "kbench.v1.DeviceService",
+                                     "kbench.v1.WorkerService"};
 
-void Configure(grpc::ServerBuilder& builder) {
+void Serve(grpc::ServerBuilder& builder) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  builder.SetMaxReceiveMessageSize(kMostMessageBytes);
-  // Two coordinators must not share a port in silence.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1000);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+  ConfigureServer(builder);
 }
 
 class ServerImpl final : public Server {
@@ -65,6 +61,9 @@ class ServerImpl final : public Server {
 
  private:
   absl::Status Listen();
+  absl::Status AddPorts(grpc::ServerBuilder& builder, std::vector<std::string>* addresses,
+                        std::vector<int>* ports);
+  absl::Status AddServices(grpc::ServerBuilder& builder);
   void WriteState() const;
   void Stop(std::chrono::system_clock::time_point deadline);
 
@@ -73,10 +72,15 @@ class ServerImpl final : public Server {
   metrics::Metrics metrics_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<StoreKeeper> keeper_;
+  std::unique_ptr<AdminService> admin_;
+  std::unique_ptr<auth::Access> access_;
+  AccountService accounts_;
   std::unique_ptr<JobService> jobs_;
   std::unique_ptr<ResultService> results_;
   std::unique_ptr<DeviceService> devices_;
   std::unique_ptr<WorkerService> workers_;
+  std::vector<std::unique_ptr<grpc::Service>> guarded_;  // each in front of one of the above
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> bound_;
   std::string metrics_address_;
@@ -89,11 +93,18 @@ absl::Status ServerImpl::Start() {
     KB_RETURN_IF_ERROR(CheckMetricsAddress(options_.metrics_listen));
   }
   KB_ASSIGN_OR_RETURN(store_, store::OpenSqliteStore({.data_dir = options_.data_dir,
+                                                      .vfs = options_.store_vfs,
+                                                      .log_bytes = options_.log_bytes,
                                                       .observe_commit = [this](double s, int) {
                                                         metrics_.CommitTook(s);
                                                       }}));
   coordinator_ = std::make_unique<Coordinator>(*store_, metrics_, clock_, options_.coordinator);
   KB_RETURN_IF_ERROR(coordinator_->Start());
+  keeper_ = std::make_unique<StoreKeeper>(
+      *store_, metrics_, clock_,
+      KeeperOptions{.backup_dir = options_.data_dir + "/backups", .retention = options_.retention});
+  keeper_->Start();
+  KB_ASSIGN_OR_RETURN(access_, auth::Access::Start(options_.access, options_.data_dir, clock_));
   KB_RETURN_IF_ERROR(Listen());
   if (!options_.metrics_listen.empty()) {
     KB_ASSIGN_OR_RETURN(metrics_address_, metrics_.Serve(options_.metrics_listen));
@@ -102,24 +113,49 @@ absl::Status ServerImpl::Start() {
   return absl::OkStatus();
 }
 
-absl::Status ServerImpl::Listen() {
+absl::Status ServerImpl::AddPorts(grpc::ServerBuilder& builder, std::vector<std::string>* addresses,
+                                  std::vector<int>* ports) {
+  const std::shared_ptr<grpc::ServerCredentials> plain = grpc::InsecureServerCredentials();
+  std::shared_ptr<grpc::ServerCredentials> tcp = plain;
+  if (options_.access.uses_tls()) {
+    KB_ASSIGN_OR_RETURN(tcp, auth::MakeTlsCredentials(options_.access));
+  }
+  for (std::size_t i = 0; i < options_.listen.size(); ++i) {
+    KB_ASSIGN_OR_RETURN(std::string address, PrepareAddress(options_.listen[i], options_.access));
+    const bool is_unix = address.rfind("unix:", 0) == 0;
+    builder.AddListeningPort(address, is_unix ? plain : tcp, &(*ports)[i]);
+    addresses->push_back(std::move(address));
+  }
+  return absl::OkStatus();
+}
+
+// Every service stands behind the gate: who calls, and whether they may.
+absl::Status ServerImpl::AddServices(grpc::ServerBuilder& builder) {
+  admin_ = std::make_unique<AdminService>(*coordinator_, *keeper_);
   jobs_ = std::make_unique<JobService>(*coordinator_);
   results_ = std::make_unique<ResultService>(*store_, *coordinator_);
   devices_ = std::make_unique<DeviceService>(*coordinator_);
   workers_ = std::make_unique<WorkerService>(*coordinator_);
+  const std::pair<const char*, grpc::Service*> services[] = {
+      {"kbench.v1.AccountService", &accounts_},    {"kbench.v1.AdminService", admin_.get()},
+      {"kbench.v1.DeviceService", devices_.get()}, {"kbench.v1.JobService", jobs_.get()},
+      {"kbench.v1.ResultService", results_.get()}, {"kbench.v1.WorkerService", workers_.get()},
+  };
+  for (const auto& [name, service] : services) {
+    KB_ASSIGN_OR_RETURN(auto guarded, access_->gate().Guard(name, *service));
+    builder.RegisterService(guarded.get());
+    guarded_.push_back(std::move(guarded));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ServerImpl::Listen() {
   grpc::ServerBuilder builder;
-  Configure(builder);
+  Serve(builder);
   std::vector<std::string> addresses;
   std::vector<int> ports(options_.listen.size(), 0);
-  for (std::size_t i = 0; i < options_.listen.size(); ++i) {
-    KB_ASSIGN_OR_RETURN(std::string address, PrepareAddress(options_.listen[i]));
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &ports[i]);
-    addresses.push_back(std::move(address));
-  }
-  builder.RegisterService(jobs_.get());
-  builder.RegisterService(results_.get());
-  builder.RegisterService(devices_.get());
-  builder.RegisterService(workers_.get());
+  KB_RETURN_IF_ERROR(AddPorts(builder, &addresses, &ports));
+  KB_RETURN_IF_ERROR(AddServices(builder));
   server_ = builder.BuildAndStart();
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     if (server_ == nullptr || ports[i] == 0) {
@@ -129,6 +165,7 @@ absl::Status ServerImpl::Listen() {
                        {.reason = "ADDRESS_IN_USE"});
     }
     const bool is_unix = addresses[i].rfind("unix:", 0) == 0;
+    if (is_unix) KB_RETURN_IF_ERROR(access_->OpenSocket(addresses[i].substr(5)));
     const std::size_t colon = addresses[i].rfind(':');
     bound_.push_back(is_unix ? addresses[i]
                              : addresses[i].substr(0, colon + 1) + std::to_string(ports[i]));
@@ -172,11 +209,31 @@ void ServerImpl::Stop(std::chrono::system_clock::time_point deadline) {
     server_->Wait();
     server_.reset();
   }
+  if (keeper_ != nullptr) keeper_->Stop();
+  if (access_ != nullptr) access_->Stop();
   if (coordinator_ != nullptr) coordinator_->Stop();
   metrics_stop.join();
 }
 
 }  // namespace
+
+void ConfigureServer(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kMostMessageBytes);
+  // Two coordinators must not share a port in silence.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1000);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  // Threads beyond this end after each call: with fewer, every commit that many wait for would
+  // start as many anew.
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 16);
+}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options, Clock& clock) {
   auto server = std::make_unique<ServerImpl>(options, clock);

@@ -2,20 +2,33 @@
 // started and stopped in order. One thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/support/clock.h"
+#include "server/auth/options.h"
 #include "server/rpc/coordinator.h"
 
+namespace grpc {
+class ServerBuilder;
+}
+
 namespace kbench::server {
+
+// The settings of every server of ours: keepalive, message sizes, threads.
+void ConfigureServer(grpc::ServerBuilder& builder);
 
 struct ServerOptions {
   std::vector<std::string> listen;                // empty: the default socket
   std::string metrics_listen = "127.0.0.1:7601";  // empty: no metrics
   std::string data_dir;                           // empty: the default
+  store::Retention retention;
+  const char* store_vfs = nullptr;  // see store::SqliteOptions
+  std::int64_t log_bytes = 0;       // the same
+  auth::AuthOptions access;
   CoordinatorOptions coordinator;
 };
 

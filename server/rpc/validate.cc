@@ -12,6 +12,7 @@
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
 #include "server/rpc/selection.h"
+#include "server/rpc/validate_hold.h"
 
 namespace kbench::server {
 namespace {
@@ -25,6 +26,7 @@ constexpr std::size_t kMostTextBytes = 256;
 constexpr std::size_t kMostNameBytes = 128;
 constexpr int kMostNanos = 999'999'999;
 constexpr double kMostQueueSeconds = 30.0 * 24 * 3600;
+constexpr double kMostAgeSeconds = 365.0 * 24 * 3600;
 
 std::string Join(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
@@ -44,25 +46,6 @@ std::string NamesOf(const std::vector<const Device*>& devices) {
 std::string DevicesHave(const std::vector<const Device*>& devices) {
   return (devices.size() == 1 ? "device " : "devices ") + NamesOf(devices) +
          (devices.size() == 1 ? " has" : " have");
-}
-
-absl::Status CheckDevice(const std::string& selector, const ValidateContext& context) {
-  if (selector.empty() || !context.devices->Matching(selector).empty()) return absl::OkStatus();
-  const std::vector<std::string> known = context.devices->Names();
-  if (context.just_started) {
-    return MakeError(absl::StatusCode::kUnavailable,
-                     "device " + selector + " has not come back yet after the coordinator's start",
-                     {.reason = "DEVICE_UNKNOWN_YET", .retry_after_seconds = 1});
-  }
-  const std::string message =
-      known.empty() ? "no device is known: no worker has connected yet; start one with "
-                      "`kbench-client up`"
-                    : "there is no device " + selector + "; known devices: " + Join(known);
-  return MakeError(
-      absl::StatusCode::kFailedPrecondition, message,
-      {.reason = "UNKNOWN_DEVICE",
-       .metadata = {{"devices", Join(known)}, {"nearest", Join(NearestWords(selector, known))}},
-       .violations = {{"spec.device", message}}});
 }
 
 // Why a word names nothing: its framework is absent where it would run; else empty.
@@ -133,24 +116,6 @@ void KeepWhere(std::vector<const Device*>& devices, bool (*holds)(const Device&)
   if (!kept.empty()) devices = std::move(kept);
 }
 
-// Where a case will run, as the scheduler will choose: devices that can run it before those that
-// cannot, then, without a selector, GPUs, then those that are there.
-std::vector<const Device*> Candidates(const std::string& selector, const CaseSpec& spec,
-                                      const DeviceRegistry& registry) {
-  std::vector<const Device*> devices;
-  const std::vector<const Device*> named = registry.Matching(selector);
-  for (const Device* device : named) {
-    if (CapabilitiesOf(*device).count(NeedOf(spec)) > 0) devices.push_back(device);
-  }
-  const bool able = !devices.empty();
-  if (!able) devices = named;
-  if (able && selector.empty()) {
-    KeepWhere(devices, [](const Device& device) { return device.kind() == "cuda"; });
-  }
-  KeepWhere(devices, [](const Device& device) { return device.state() != "OFFLINE"; });
-  return devices;
-}
-
 // What the devices can do, where they are known.
 absl::Status CheckCaseOnDevices(int index, const Problem& problem, const std::string& dtype,
                                 const std::vector<const Device*>& devices) {
@@ -206,6 +171,7 @@ absl::Status CheckSizes(const SubmitJobRequest& request) {
   KB_RETURN_IF_ERROR(CheckLength("request_id", request.request_id().size()));
   KB_RETURN_IF_ERROR(CheckLength("owner", request.owner().size()));
   KB_RETURN_IF_ERROR(CheckLength("spec.device", spec.device().size()));
+  KB_RETURN_IF_ERROR(CheckLength("spec.priority_class", spec.priority_class().size()));
   KB_RETURN_IF_ERROR(CheckLength("spec.policy.flush", spec.policy().flush().size()));
   KB_RETURN_IF_ERROR(CheckLength("spec.policy.if_busy", spec.policy().if_busy().size()));
   for (int i = 0; i < spec.cases_size() && i < kMostCases; ++i) {
@@ -318,10 +284,12 @@ absl::Status CheckProfile(const JobSpec& spec, const std::vector<const Device*>&
                                 devices.front()->name()));
 }
 
-absl::Status CheckJobFields(const SubmitJobRequest& request) {
+absl::Status CheckJobFields(const SubmitJobRequest& request, const ValidateContext& context) {
   KB_RETURN_IF_ERROR(CheckSizes(request));
   const JobSpec& spec = request.spec();
-  if (spec.cases_size() == 0) {
+  if (spec.has_hold()) {
+    KB_RETURN_IF_ERROR(CheckHold(request, context));
+  } else if (spec.cases_size() == 0) {
     return FieldError("spec.cases", "NO_CASES", "a job needs at least one case");
   }
   if (spec.cases_size() > kMostCases) {
@@ -333,6 +301,13 @@ absl::Status CheckJobFields(const SubmitJobRequest& request) {
     return FieldError("spec.priority", "OUT_OF_RANGE",
                       fmt::format("a priority is 0 to 1000, not {}", spec.priority()));
   }
+  const std::string& priority_class = spec.priority_class();
+  if (!priority_class.empty() && priority_class != "interactive" && priority_class != "ci" &&
+      priority_class != "batch") {
+    return FieldError("spec.priority_class", "UNKNOWN_CLASS",
+                      "a class is interactive, ci or batch, not " + priority_class,
+                      Join(NearestWords(priority_class, {"interactive", "ci", "batch"})));
+  }
   if (spec.has_queue_timeout()) {
     KB_RETURN_IF_ERROR(CheckDuration("spec.queue_timeout", spec.queue_timeout()));
     const double timeout = ToSeconds(spec.queue_timeout());
@@ -340,6 +315,15 @@ absl::Status CheckJobFields(const SubmitJobRequest& request) {
       return FieldError(
           "spec.queue_timeout", "OUT_OF_RANGE",
           fmt::format("a queue timeout is above 0 and at most 30 days, not {} s", timeout));
+    }
+  }
+  if (spec.has_max_result_age()) {
+    KB_RETURN_IF_ERROR(CheckDuration("spec.max_result_age", spec.max_result_age()));
+    const double age = ToSeconds(spec.max_result_age());
+    if (!(age >= 0 && age <= kMostAgeSeconds)) {
+      return FieldError(
+          "spec.max_result_age", "OUT_OF_RANGE",
+          fmt::format("a result's age is 0 (measure anew) to 365 days, not {} s", age));
     }
   }
   KB_RETURN_IF_ERROR(CheckLabels(spec));
@@ -354,6 +338,22 @@ absl::Status CheckJobFields(const SubmitJobRequest& request) {
 
 }  // namespace
 
+std::vector<const Device*> CandidateDevices(const std::string& selector, const CaseSpec& spec,
+                                            const DeviceRegistry& registry) {
+  std::vector<const Device*> devices;
+  const std::vector<const Device*> named = registry.Matching(selector);
+  for (const Device* device : named) {
+    if (CapabilitiesOf(*device).count(NeedOf(spec)) > 0) devices.push_back(device);
+  }
+  const bool able = !devices.empty();
+  if (!able) devices = named;
+  if (able && selector.empty()) {
+    KeepWhere(devices, [](const Device& device) { return device.kind() == "cuda"; });
+  }
+  KeepWhere(devices, [](const Device& device) { return device.state() != "OFFLINE"; });
+  return devices;
+}
+
 absl::Status FieldError(const std::string& field, const std::string& reason,
                         const std::string& message, const std::string& nearest) {
   ErrorDetails details{.reason = reason};
@@ -365,14 +365,18 @@ absl::Status FieldError(const std::string& field, const std::string& reason,
 
 absl::StatusOr<JobSpec> ValidateSubmit(const SubmitJobRequest& request,
                                        const ValidateContext& context) {
-  KB_RETURN_IF_ERROR(CheckJobFields(request));
+  KB_RETURN_IF_ERROR(CheckJobFields(request, context));
   JobSpec spec = request.spec();
-  spec.set_device(context.devices->Resolve(spec.device()));
-  KB_RETURN_IF_ERROR(CheckDevice(spec.device(), context));
+  if (spec.priority_class().empty()) spec.set_priority_class("interactive");
+  KB_ASSIGN_OR_RETURN(*spec.mutable_device(), ResolveDevice(spec.device(), context.device));
+  if (spec.has_hold()) {
+    *spec.add_cases() = HoldCase(spec.hold());
+    return spec;
+  }
   std::vector<const Device*> all;  // of any case
   for (int i = 0; i < spec.cases_size(); ++i) {
     const std::vector<const Device*> devices =
-        Candidates(spec.device(), spec.cases(i), *context.devices);
+        CandidateDevices(spec.device(), spec.cases(i), *context.device.devices);
     for (const Device* device : devices) {
       if (std::find(all.begin(), all.end(), device) == all.end()) all.push_back(device);
     }
@@ -400,6 +404,15 @@ absl::Status CheckStateFilter(int state) {
   return FieldError(
       "state", "UNKNOWN_STATE",
       fmt::format("{} is no state of a job; they are {}, or 0 for any", state, Join(names)));
+}
+
+absl::Status CheckRequestBytes(const google::protobuf::MessageLite& request) {
+  const std::size_t bytes = request.ByteSizeLong();
+  if (bytes <= kMostRequestBytes) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      fmt::format("the request has {} bytes, at most {} are allowed", bytes, kMostRequestBytes),
+      {.reason = "REQUEST_TOO_LARGE"});
 }
 
 absl::StatusOr<int> PageSize(int requested) {

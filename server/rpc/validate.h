@@ -2,12 +2,14 @@
 // device's stable name. Every error names the field, what was wrong and what would be right. Pure.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kbench/v1/job_service.pb.h"
-#include "server/rpc/device_registry.h"
+#include "server/rpc/validate_device.h"
 
 namespace kbench::server {
 
@@ -18,13 +20,18 @@ inline constexpr int kMostEnvironments = 16;
 inline constexpr std::size_t kMostSpecBytes = 1 << 20;
 
 struct ValidateContext {
-  const DeviceRegistry* devices = nullptr;
-  // Soon after a start, workers that were there before may not have come back yet.
-  bool just_started = false;
+  DeviceContext device;
+  double max_hold_seconds = 2 * 3600;
 };
 
 absl::StatusOr<kbench::v1::JobSpec> ValidateSubmit(const kbench::v1::SubmitJobRequest& request,
                                                    const ValidateContext& context);
+
+// Where a case will run, as the scheduler will choose: devices that can run it before those that
+// cannot, then, without a selector, GPUs, then those that are there.
+std::vector<const kbench::v1::Device*> CandidateDevices(const std::string& selector,
+                                                        const kbench::v1::CaseSpec& spec,
+                                                        const DeviceRegistry& registry);
 
 // An INVALID_ARGUMENT with one field violation.
 absl::Status FieldError(const std::string& field, const std::string& reason,
@@ -35,6 +42,11 @@ absl::Status CheckMargin(const std::string& field, double margin_ratio);
 
 // OK for a state of a job, or none (any).
 absl::Status CheckStateFilter(int state);
+
+// Every request of a client goes through here first. Workers' messages are bounded by gRPC alone:
+// results with their artifacts may be large.
+inline constexpr std::size_t kMostRequestBytes = 4u << 20;
+absl::Status CheckRequestBytes(const google::protobuf::MessageLite& request);
 
 // 50 for 0, INVALID_ARGUMENT when negative, at most 1000.
 absl::StatusOr<int> PageSize(int requested);

@@ -12,8 +12,13 @@ namespace {
 using kbench::v1::JobEvent;
 
 constexpr std::size_t kMostEvents = 4096;
-constexpr std::size_t kMostBytes = 32u << 20;
+// An event in memory takes twice its bytes on the wire: a reader that stops costs less than 1 MiB.
+constexpr std::size_t kMostBytes = 384u << 10;
+constexpr std::size_t kEventBytes = 256;  // of even the smallest
+
 constexpr double kPingSeconds = 15;
+
+std::size_t BytesOf(const JobEvent& event) { return event.ByteSizeLong() + kEventBytes; }
 
 absl::Status TooSlow(std::int64_t last_sequence) {
   return MakeError(
@@ -41,7 +46,7 @@ void WatchStream::Deliver(Event event) {
       return;
     }
     last_sequence_ = event->sequence();
-    const std::size_t bytes = event->ByteSizeLong();
+    const std::size_t bytes = BytesOf(*event);
     if (queue_.size() >= kMostEvents || (!queue_.empty() && queued_bytes_ + bytes > kMostBytes)) {
       const std::int64_t resume = queue_.front()->sequence() - 1;
       queue_.clear();
@@ -96,7 +101,7 @@ void WatchStream::Pump() {
     if (!queue_.empty()) {
       next = std::move(queue_.front());
       queue_.pop_front();
-      queued_bytes_ -= next->ByteSizeLong();
+      queued_bytes_ -= BytesOf(*next);
     } else if (closing_) {
       end = closing_;
       finished_ = true;

@@ -74,9 +74,13 @@ void WorkerStream::Pump() {
 
 void WorkerStream::OnReadDone(bool ok) {
   if (!ok) {
-    // The far end closed its side or is gone; either way the session is over.
+    // The far end closed its side, is gone, or sent what cannot be read; gRPC does not say which.
+    // Either way the session is over, and whoever still listens hears of the last.
     coordinator_.OnWorkerGone(self_);
-    Close(absl::OkStatus());
+    Close(MakeError(absl::StatusCode::kInvalidArgument,
+                    "the stream has ended: it was closed, or a message on it cannot be read (no "
+                    "WorkerMessage, or a text that is not UTF-8)",
+                    {.reason = "BAD_MESSAGE"}));
     return;
   }
   coordinator_.OnWorkerMessage(self_, std::exchange(incoming_, WorkerMessage()));

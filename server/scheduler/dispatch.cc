@@ -2,14 +2,9 @@
 #include <algorithm>
 
 #include "server/scheduler/scheduler.h"
+#include "server/scheduler/selector.h"
 
 namespace kbench::scheduler {
-
-bool Scheduler::Named(const std::string& selector, const WorkerEntry& worker) {
-  return selector.empty() || selector == worker.device ||
-         (selector == "gpu" && worker.device_kind == "cuda") ||
-         (selector == "cpu" && worker.device_kind == "cpu");
-}
 
 bool Scheduler::Able(const std::string& need, const WorkerEntry& worker) {
   return need.empty() || worker.capabilities.count(need) > 0;
@@ -17,7 +12,7 @@ bool Scheduler::Able(const std::string& need, const WorkerEntry& worker) {
 
 bool Scheduler::Matches(const std::string& selector, const std::string& need,
                         const WorkerEntry& worker) const {
-  if (!Named(selector, worker) || !Able(need, worker)) return false;
+  if (!Selects(selector, worker) || !Able(need, worker)) return false;
   if (!selector.empty() || worker.device_kind == "cuda") return true;
   return std::none_of(workers_.begin(), workers_.end(), [&](const auto& other) {
     return other.second.entry.device_kind == "cuda" && Able(need, other.second.entry);
@@ -36,33 +31,25 @@ bool Scheduler::MatchesSome(const JobState& job, const WorkerEntry& worker) cons
 
 bool Scheduler::Assignable(const WorkerState& worker, double now) const {
   if (!Live(worker, now) || !worker.entry.ready || worker.entry.draining ||
-      worker.needs_heartbeat || !worker.busy.empty()) {
+      !worker.entry.blocked.empty() || worker.needs_heartbeat || !worker.busy.empty()) {
     return false;
   }
   return std::none_of(leases_.begin(), leases_.end(), [&](const auto& lease) {
-    const Case& item =
-        jobs_.at(lease.second.job).entry.cases[static_cast<std::size_t>(lease.second.index)];
+    const CaseRef& ref = lease.second.ref;
+    const Case& item = jobs_.at(ref.job).entry.cases[static_cast<std::size_t>(ref.index)];
     return item.device == worker.entry.device || item.lease->worker_id == worker.entry.worker_id;
   });
 }
 
-bool Scheduler::MayTake(const JobState& job, const Case& item, const WorkerState& worker,
-                        double now) const {
-  if (!Matches(job.entry.device, item.need, worker.entry)) return false;
-  if (job.pinned_device.empty() || job.pinned_device == worker.entry.device) return true;
-  return std::none_of(workers_.begin(), workers_.end(), [&](const auto& other) {
-    const WorkerEntry& pinned = other.second.entry;
-    return pinned.device == job.pinned_device && Live(other.second, now) && pinned.ready &&
-           !pinned.draining && Matches(job.entry.device, item.need, pinned);
-  });
-}
-
-int Scheduler::NextFor(const JobState& job, const WorkerState& worker, double now) const {
+int Scheduler::NextFor(const JobState& job, const WorkerState& worker) {
   const std::string* refused = nullptr;
   for (const int index : job.queued) {
     const Case& item = job.entry.cases[static_cast<std::size_t>(index)];
     if (refused != nullptr && item.need == *refused) continue;
-    if (MayTake(job, item, worker, now)) return index;
+    const int pool = PoolOf(job, item.need);
+    if (std::find(worker.pools.begin(), worker.pools.end(), pool) != worker.pools.end()) {
+      return index;
+    }
     refused = &item.need;
   }
   return -1;
@@ -71,9 +58,7 @@ int Scheduler::NextFor(const JobState& job, const WorkerState& worker, double no
 void Scheduler::StartCase(double now, JobState& job, int index, WorkerState& worker,
                           Effects& effects) {
   Case& item = job.entry.cases[static_cast<std::size_t>(index)];
-  job.queued.erase(index);
-  if (job.queued.empty()) line_.erase(KeyOf(job.entry));
-  job.pinned_device = worker.entry.device;
+  Unqueue(job, index);
   item.state = State::kRunning;
   item.reason.clear();
   item.message.clear();
@@ -81,28 +66,46 @@ void Scheduler::StartCase(double now, JobState& job, int index, WorkerState& wor
   item.worker = worker.entry.worker_id;
   item.started_at = now;
   item.finished_since = 0;
+  item.held = false;
   ++item.attempts;
   item.open_epoch = next_epoch_++;
   item.lease = Lease{worker.entry.worker_id, worker.entry.boot_id,         item.attempts,
                      item.open_epoch,        now + options_.lease_seconds, false};
-  leases_[item.open_epoch] = item.ref;
+  if (estimator_) estimator_(item, item.device);
+  AddLease(now, item);
+  Pin(job, item.device);
+  Served(now, job, item.worker);
+  job.turn_left -= item.estimate;
+  if (job.turn_left <= 0 && !job.queued.empty()) {
+    line_.Put(now, job, {});  // it stands there under its key
+    SetTurn(job, now);
+  }
+  worker.interactive_last = job.entry.priority_class == PriorityClass::kInteractive;
   effects.cases.push_back({item});
   effects.assigns.push_back(
       {worker.entry.worker_id, item.ref, item.attempts, item.open_epoch, !job.queued.empty()});
   Settle(now, job.entry.name, effects);
 }
 
+void Scheduler::Served(double now, JobState& job, const std::string& worker_id) {
+  job.since = std::max(job.since, now);
+  const auto worker = workers_.find(worker_id);
+  if (worker == workers_.end()) return;
+  line_.Served(now, *job.owner, job.entry.priority_class, worker->second.pools);
+}
+
 void Scheduler::Dispatch(double now, Effects& effects) {
+  if (usage_.Rebase(now)) line_.Rebuild(now);
+  LookAtPins(now);
+  line_.Age(now);
   for (auto& [id, worker] : workers_) {
     if (line_.empty()) return;
     if (!Assignable(worker, now)) continue;
-    for (const LineKey& key : line_) {
-      JobState& job = jobs_.at(std::get<2>(key));
-      const int index = NextFor(job, worker, now);
-      if (index < 0) continue;
-      StartCase(now, job, index, worker, effects);
-      break;  // the line has changed
-    }
+    const Lane* lane = line_.Next(worker.pools, !worker.interactive_last);
+    if (lane == nullptr) continue;
+    JobState& job = *lane->jobs.At(0).job;
+    const int index = NextFor(job, worker);
+    if (index >= 0) StartCase(now, job, index, worker, effects);
   }
 }
 

@@ -23,60 +23,89 @@ std::pair<State, const Case*> FinalState(const JobEntry& job) {
   if (const Case* item = FirstIn(job, State::kCancelled)) return {State::kCancelled, item};
   if (const Case* item = FirstIn(job, State::kFailed)) return {State::kFailed, item};
   if (const Case* item = FirstIn(job, State::kExpired)) return {State::kExpired, item};
-  return {State::kSucceeded, nullptr};
+  // How a hold ended is worth knowing; of measurements the results tell.
+  return {State::kSucceeded, job.hold ? &job.cases.front() : nullptr};
 }
 
 }  // namespace
 
-Scheduler::Scheduler(Options options) : options_(options) {}
-
-Scheduler::LineKey Scheduler::KeyOf(const JobEntry& job) {
-  return {-job.priority, job.order, job.name};
+Scheduler::Scheduler(Options options)
+    : options_(options), usage_(options.half_life_seconds), line_(options) {
+  Intern({});  // pool 0: nobody
 }
 
-Effects Scheduler::Restore(double now, std::vector<JobEntry> jobs, std::int64_t next_epoch) {
+JobState& Scheduler::Adopt(double now, JobEntry entry) {
+  JobState& job = jobs_[entry.name];
+  job.owner = &usage_.Of(entry.owner);
+  ++job.owner->jobs;
+  job.key = {entry.priority, 0, entry.order, next_serial_++};
+  job.since = std::min(entry.submitted_at, now);
+  job.entry = std::move(entry);
+  for (const Case& item : job.entry.cases) {
+    if (!IsFinal(item.state)) ++job.open;
+    if (item.state == State::kQueued) Queue(job, item.ref.index);
+  }
+  SetTurn(job, job.entry.submitted_at);
+  return job;
+}
+
+void Scheduler::SetTurn(JobState& job, double from) {
+  double seconds = 0;
+  for (const int index : job.queued) {
+    seconds += job.entry.cases[static_cast<std::size_t>(index)].estimate;
+  }
+  job.key.turn = from + std::min(options_.turn_factor * seconds, options_.bound_seconds);
+  job.turn_left = options_.bound_seconds;
+}
+
+Effects Scheduler::Restore(double now, std::vector<JobEntry> jobs, std::int64_t next_epoch,
+                           const std::vector<OwnerUsage>& usages) {
   next_epoch_ = std::max(next_epoch_, next_epoch);
+  for (const OwnerUsage& usage : usages) usage_.Restore(now, usage);
   for (JobEntry& entry : jobs) {
+    JobState& job = Adopt(now, std::move(entry));
     double latest_start = 0;
-    JobState state;
-    for (Case& item : entry.cases) {
-      if (!IsFinal(item.state)) ++state.open;
-      if (item.state == State::kQueued) state.queued.insert(item.ref.index);
-      if (item.started_at > latest_start) {
+    for (Case& item : job.entry.cases) {
+      const bool reused = !item.results_of.empty() && latest_start == 0;
+      if (item.started_at > latest_start || reused) {
         latest_start = item.started_at;
-        state.pinned_device = item.device;
+        job.pinned_device = item.device;
       }
       if (!item.lease) continue;
       item.lease->expires_at = now + options_.restore_grace_seconds;
       item.lease->confirmed = true;
-      leases_[item.lease->epoch] = item.ref;
+      AddLease(now, item);
+      item.held = job.entry.hold;
     }
-    state.entry = std::move(entry);
-    const std::string name = state.entry.name;
-    if (!state.queued.empty()) line_.insert(KeyOf(state.entry));
-    if (state.entry.queue_deadline > 0 && state.entry.started_at == 0) {
-      deadlines_.insert({state.entry.queue_deadline, name});
+    // Which class was served when is not stored: whoever was served at all has waited since then.
+    job.since = std::min(now, std::max({job.since, latest_start, job.owner->served_at}));
+    if (job.entry.queue_deadline > 0 && job.entry.started_at == 0) {
+      deadlines_.insert({job.entry.queue_deadline, job.entry.name});
     }
-    jobs_[name] = std::move(state);
   }
   Effects effects;
-  std::vector<std::string> names = ActiveJobs();
+  const std::vector<std::string> names = ActiveJobs();
   for (const std::string& name : names) Settle(now, name, effects);
   Dispatch(now, effects);
   return effects;
 }
 
-Effects Scheduler::AddJob(double now, JobEntry job) {
+Effects Scheduler::AddJob(double now, JobEntry entry) {
   Effects effects;
-  const std::string name = job.name;
-  if (job.cases.empty() || jobs_.count(name) > 0) return effects;
-  JobState state;
-  state.entry = std::move(job);
-  state.open = static_cast<int>(state.entry.cases.size());
-  for (int i = 0; i < state.open; ++i) state.queued.insert(i);
-  line_.insert(KeyOf(state.entry));
-  if (state.entry.queue_deadline > 0) deadlines_.insert({state.entry.queue_deadline, name});
-  jobs_[name] = std::move(state);
+  if (entry.cases.empty() || jobs_.count(entry.name) > 0) return effects;
+  const std::string name = entry.name;
+  JobState& job = Adopt(now, std::move(entry));
+  if (job.entry.queue_deadline > 0) deadlines_.insert({job.entry.queue_deadline, job.entry.name});
+  for (const Case& item : job.entry.cases) {
+    if (!IsFinal(item.state)) continue;
+    effects.cases.push_back({item});
+    job.pinned_device = item.device;
+  }
+  if (effects.cases.empty()) {
+    Reline(now, job);
+  } else {
+    Settle(now, name, effects);
+  }
   Dispatch(now, effects);
   return effects;
 }
@@ -108,11 +137,8 @@ Effects Scheduler::CancelJob(double now, const std::string& job) {
 void Scheduler::EndCase(double now, Case& item, State state, const std::string& reason,
                         const std::string& message, Effects& effects) {
   JobState& job = jobs_.at(item.ref.job);
-  DropLease(item);
-  if (item.state == State::kQueued) {
-    job.queued.erase(item.ref.index);
-    if (job.queued.empty()) line_.erase(KeyOf(job.entry));
-  }
+  DropLease(now, item, Took(now, item), effects);
+  Unqueue(job, item.ref.index);
   --job.open;
   item.state = state;
   item.reason = reason;
@@ -126,6 +152,7 @@ void Scheduler::Settle(double now, const std::string& name, Effects& effects) {
   const auto found = jobs_.find(name);
   if (found == jobs_.end()) return;
   JobState& job = found->second;
+  Reline(now, job);
   JobEntry& entry = job.entry;
   const State old_state = entry.state;
   if (job.open == 0) {
@@ -143,7 +170,9 @@ void Scheduler::Settle(double now, const std::string& name, Effects& effects) {
   if (started) entry.started_at = now;
   if (entry.started_at > 0 || job.open == 0) deadlines_.erase({entry.queue_deadline, name});
   if (entry.state != old_state || started) effects.jobs.push_back(TransitionOf(entry));
-  if (job.open == 0) jobs_.erase(found);
+  if (job.open > 0) return;
+  --job.owner->jobs;
+  jobs_.erase(found);
 }
 
 }  // namespace kbench::scheduler

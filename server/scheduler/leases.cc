@@ -4,6 +4,11 @@
 #include "server/scheduler/scheduler.h"
 
 namespace kbench::scheduler {
+namespace {
+
+constexpr double kPruneSeconds = 3600;
+
+}  // namespace
 
 Case* Scheduler::FindCase(const CaseRef& ref) {
   const auto job = jobs_.find(ref.job);
@@ -22,30 +27,24 @@ Case* Scheduler::OpenCase(const std::string& worker_id, const Held& held) {
   return item;
 }
 
-void Scheduler::DropLease(Case& item) {
-  if (!item.lease) return;
-  leases_.erase(item.lease->epoch);
-  item.lease.reset();
-}
-
 void Scheduler::Requeue(Case& item, Effects& effects) {
   JobState& job = jobs_.at(item.ref.job);
   item.state = State::kQueued;
-  // Its index keeps its place: the line orders by job, then by index.
-  job.queued.insert(item.ref.index);
-  line_.insert(KeyOf(job.entry));
+  Queue(job, item.ref.index);  // its index keeps its place
   effects.cases.push_back({item});
 }
 
 void Scheduler::RetryOrFail(double now, Case& item, const std::string& message, Effects& effects) {
   if (jobs_.at(item.ref.job).entry.cancel_requested) {
     EndCase(now, item, State::kCancelled, "CANCELLED", "cancelled while it ran", effects);
+  } else if (item.held) {
+    EndCase(now, item, State::kFailed, "INFRA", "the hold ended early: " + message, effects);
   } else if (item.worker_deaths >= options_.poison_deaths) {
     EndCase(now, item, State::kFailed, "POISON",
             "the worker died " + std::to_string(item.worker_deaths) +
                 " times while it ran this case, so it is not tried again",
             effects);
-  } else if (item.attempts >= options_.max_attempts) {
+  } else if (item.infra_failures >= options_.max_attempts) {  // what was handed back counts not
     EndCase(
         now, item, State::kFailed, "INFRA",
         "given up after " + std::to_string(item.attempts) + " attempts; the last one: " + message,
@@ -60,7 +59,10 @@ void Scheduler::RetryOrFail(double now, Case& item, const std::string& message, 
 void Scheduler::LoseLease(double now, Case& item, Loss loss, Effects& effects) {
   const std::string worker = item.lease->worker_id;
   const bool cancelled = jobs_.at(item.ref.job).entry.cancel_requested;
-  DropLease(item);
+  // A fault of the machine costs the owner nothing; a case that may have killed its worker does,
+  // and so does a hold, whose device was used as long as it lasted.
+  const bool paid = loss == Loss::kDeath || jobs_.at(item.ref.job).entry.hold;
+  DropLease(now, item, paid ? Took(now, item) : 0, effects);
   if (loss == Loss::kExpired && cancelled && item.finished_since > 0) {
     EndCase(now, item, State::kCancelled, "CANCELLED", "cancelled while it ran", effects);
     return;
@@ -91,25 +93,23 @@ double Scheduler::ResultDue(const Case& item) const {
   return item.finished_since + options_.finished_leases * options_.lease_seconds;
 }
 
-void Scheduler::Adopt(double now, const WorkerEntry& worker, Case& item, const Held& held,
-                      Effects& effects) {
+void Scheduler::TakeUp(double now, const WorkerEntry& worker, Case& item, const Held& held,
+                       Effects& effects) {
   const bool unchanged = item.lease && item.lease->worker_id == worker.worker_id &&
                          item.lease->boot_id == worker.boot_id;
   if (!item.lease) {
     // The lease had run out, and no newer attempt has begun: it goes on.
-    JobState& job = jobs_.at(item.ref.job);
-    job.queued.erase(item.ref.index);
-    if (job.queued.empty()) line_.erase(KeyOf(job.entry));
+    Unqueue(jobs_.at(item.ref.job), item.ref.index);
     item.state = State::kRunning;
     item.reason.clear();
     item.message.clear();
     item.lease.emplace();
-    leases_[held.epoch] = item.ref;
+    item.lease->epoch = held.epoch;
+    AddLease(now, item);
   }
   item.lease->worker_id = worker.worker_id;
   item.lease->boot_id = worker.boot_id;
   item.lease->attempt = held.attempt;
-  item.lease->epoch = held.epoch;
   item.lease->expires_at = now + options_.lease_seconds;
   if (held.finished) {
     // What has been cancelled waits for no result.
@@ -117,6 +117,7 @@ void Scheduler::Adopt(double now, const WorkerEntry& worker, Case& item, const H
     item.lease->expires_at = cancelled ? now : std::min(item.lease->expires_at, ResultDue(item));
   }
   item.lease->confirmed = true;
+  item.held = jobs_.at(item.ref.job).entry.hold;
   if (unchanged) return;
   effects.cases.push_back({item});
   Settle(now, item.ref.job, effects);
@@ -138,16 +139,32 @@ ResultAnswer Scheduler::WorkerResult(double now, const std::string& worker_id, c
   answer.accepted = true;
   const std::string job = item->ref.job;
   const bool cancelled = jobs_.at(job).entry.cancel_requested;
+  if (!item->lease && (end.kind == AttemptEnd::Kind::kResult || cancelled)) {
+    // Nobody knows when it ended: the estimate stands for what it took.
+    Owner& owner = *jobs_.at(job).owner;
+    usage_.Add(std::min(item->started_at, now), owner, item->estimate);
+    line_.UsageChanged(now, owner);
+    answer.effects.usages.push_back(usage_.Durable(now, owner));
+  }
   if (end.kind == AttemptEnd::Kind::kResult) {
-    EndCase(now, *item, State::kSucceeded, "", "", answer.effects);
+    EndCase(now, *item, State::kSucceeded, end.reason, end.message, answer.effects);
   } else if (end.kind == AttemptEnd::Kind::kCancelled && cancelled) {
     EndCase(now, *item, State::kCancelled, "CANCELLED", "cancelled while it ran", answer.effects);
   } else {
     item->open_epoch = 0;
     if (item->lease) {
-      DropLease(*item);
-      ++item->infra_failures;
+      DropLease(now, *item, 0, answer.effects);
       if (worker != workers_.end()) worker->second.needs_heartbeat = true;
+      if (end.kind == AttemptEnd::Kind::kCancelled) {
+        // Its worker is stopping and hands it back: nobody's fault.
+        item->reason.clear();
+        item->message = "handed back by worker " + worker_id + ", which is stopping";
+        Requeue(*item, answer.effects);
+        Settle(now, job, answer.effects);
+        Dispatch(now, answer.effects);
+        return answer;
+      }
+      ++item->infra_failures;
       RetryOrFail(now, *item, end.message.empty() ? "the attempt was given back" : end.message,
                   answer.effects);
     } else {
@@ -164,6 +181,7 @@ Effects Scheduler::FailCase(double now, const CaseRef& ref, std::int64_t epoch,
   Effects effects;
   Case* item = FindCase(ref);
   if (item == nullptr || IsFinal(item->state) || item->open_epoch != epoch) return effects;
+  DropLease(now, *item, 0, effects);  // nothing ran
   EndCase(now, *item, State::kFailed, reason, message, effects);
   Settle(now, ref.job, effects);
   Dispatch(now, effects);
@@ -173,8 +191,8 @@ Effects Scheduler::FailCase(double now, const CaseRef& ref, std::int64_t epoch,
 Effects Scheduler::Tick(double now) {
   Effects effects;
   std::vector<CaseRef> expired;
-  for (const auto& [epoch, ref] : leases_) {
-    if (FindCase(ref)->lease->expires_at <= now) expired.push_back(ref);
+  for (const auto& [epoch, running] : leases_) {
+    if (FindCase(running.ref)->lease->expires_at <= now) expired.push_back(running.ref);
   }
   for (const CaseRef& ref : expired) {
     LoseLease(now, *FindCase(ref), Loss::kExpired, effects);
@@ -190,6 +208,10 @@ Effects Scheduler::Tick(double now) {
     Settle(now, name, effects);
   }
   Dispatch(now, effects);
+  if (now >= next_prune_at_) {
+    next_prune_at_ = now + kPruneSeconds;
+    for (const std::string& owner : usage_.Prune(now)) effects.usages.push_back({owner, 0, now});
+  }
   return effects;
 }
 

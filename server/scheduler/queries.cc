@@ -1,41 +1,46 @@
 // What may be asked of the scheduler.
 #include <algorithm>
 
+#include "server/scheduler/ahead.h"
 #include "server/scheduler/scheduler.h"
+#include "server/scheduler/selector.h"
 
 namespace kbench::scheduler {
 
 std::optional<double> Scheduler::NextDeadline() const {
   std::optional<double> next;
   if (!deadlines_.empty()) next = deadlines_.begin()->first;
-  for (const auto& [epoch, ref] : leases_) {
+  for (const auto& [epoch, running] : leases_) {
+    const CaseRef& ref = running.ref;
     const Case& item = jobs_.at(ref.job).entry.cases[static_cast<std::size_t>(ref.index)];
     if (!next || item.lease->expires_at < *next) next = item.lease->expires_at;
   }
   return next;
 }
 
-bool Scheduler::Compete(const JobState& a, const JobState& b) const {
-  if (&a == &b || a.entry.device == b.entry.device) return true;
-  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
-    return MatchesSome(a, worker.second.entry) && MatchesSome(b, worker.second.entry);
-  });
+bool Scheduler::Waits(const JobState& job) const {
+  return !job.queued.empty() && job.open == static_cast<int>(job.queued.size());
+}
+
+int Scheduler::RunningFor(const JobState& job) const {
+  const auto runs_there = [&](const std::string& device) {
+    return std::any_of(job.parts.begin(), job.parts.end(), [&](const Part& part) {
+      const auto& workers = pools_[static_cast<std::size_t>(part.pool)];
+      return std::any_of(workers.begin(), workers.end(),
+                         [&](const WorkerState* worker) { return worker->entry.device == device; });
+    });
+  };
+  return static_cast<int>(std::count_if(leases_.begin(), leases_.end(), [&](const auto& lease) {
+    const CaseRef& ref = lease.second.ref;
+    return runs_there(jobs_.at(ref.job).entry.cases[static_cast<std::size_t>(ref.index)].device);
+  }));
 }
 
 int Scheduler::QueuePosition(const std::string& job) const {
   const auto found = jobs_.find(job);
-  if (found == jobs_.end() || found->second.entry.state != State::kQueued) return 0;
-  const JobEntry& entry = found->second.entry;
-  std::size_t ahead = 0;
-  for (const auto& [epoch, ref] : leases_) {
-    if (Compete(found->second, jobs_.at(ref.job))) ++ahead;
-  }
-  for (const LineKey& key : line_) {
-    if (key == KeyOf(entry)) break;
-    const JobState& other = jobs_.at(std::get<2>(key));
-    if (Compete(found->second, other)) ahead += other.queued.size();
-  }
-  return static_cast<int>(ahead);
+  if (found == jobs_.end() || !Waits(found->second)) return 0;
+  Fields fields;
+  return RunningFor(found->second) + static_cast<int>(StandingOf(found->second, fields).cases);
 }
 
 std::string Scheduler::WaitReason(double now, const std::string& job) const {
@@ -46,16 +51,26 @@ std::string Scheduler::WaitReason(double now, const std::string& job) const {
   bool known = false;
   bool able = false;
   bool live = false;
+  bool free_offline = false;  // away, and would take the job when it comes back
+  std::string blocked;
   for (const auto& [id, worker] : workers_) {
-    known = known || Named(state.entry.device, worker.entry);
+    known = known || Selects(state.entry.device, worker.entry);
     if (!MatchesSome(state, worker.entry)) continue;
     able = true;
-    if (!Live(worker, now)) continue;
+    if (!worker.entry.blocked.empty()) {
+      blocked = worker.entry.blocked;
+      continue;
+    }
+    if (!Live(worker, now)) {
+      free_offline = true;
+      continue;
+    }
     live = true;
     if (worker.entry.ready && !worker.entry.draining) return "";
   }
   if (live) return "DEVICE_NOT_READY";
-  if (able) return "DEVICE_OFFLINE";
+  if (free_offline) return "DEVICE_OFFLINE";
+  if (able) return blocked;
   return known ? "DEVICE_LACKS_KERNEL" : "NO_DEVICE";
 }
 
@@ -71,19 +86,12 @@ std::vector<std::string> Scheduler::ActiveJobs() const {
 }
 
 std::optional<CaseRef> Scheduler::RunningOn(const std::string& device) const {
-  for (const auto& [epoch, ref] : leases_) {
+  for (const auto& [epoch, running] : leases_) {
+    const CaseRef& ref = running.ref;
     const Case& item = jobs_.at(ref.job).entry.cases[static_cast<std::size_t>(ref.index)];
     if (item.device == device) return ref;
   }
   return std::nullopt;
 }
-
-int Scheduler::QueuedCases() const {
-  std::size_t cases = 0;
-  for (const auto& [name, job] : jobs_) cases += job.queued.size();
-  return static_cast<int>(cases);
-}
-
-int Scheduler::RunningCases() const { return static_cast<int>(leases_.size()); }
 
 }  // namespace kbench::scheduler

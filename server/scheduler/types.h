@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,11 @@ enum class State { kQueued, kRunning, kSucceeded, kFailed, kCancelled, kExpired 
 
 bool IsFinal(State state);
 const char* StateName(State state);  // "QUEUED", "RUNNING" ...
+
+// The classes of jobs, the first goes first (with aging: see scheduler.h).
+enum class PriorityClass { kInteractive, kCi, kBatch };
+
+const char* ClassName(PriorityClass priority_class);  // "interactive", "ci", "batch"
 
 struct CaseRef {
   std::string job;  // jobs/<id>
@@ -56,15 +62,29 @@ struct Case {
   // When its worker first said that the newest attempt is finished and its result not sent yet; 0:
   // never. Not durable.
   double finished_since = 0;
+  // A hold that its worker has begun: somebody may be using the device, so that it is never tried
+  // again. Not durable: true after a restart of whatever is leased.
+  bool held = false;
+  // How long its device will be taken, seconds, from how long such cases took before
+  // (server/history); `low` and `high` bound what to expect. Not durable: made anew from the
+  // history.
+  double estimate = 10;
+  double estimate_low = 1;
+  double estimate_high = 60;
+  // Of a case that ended without an attempt of its own: whose results are its results.
+  std::string results_of;  // jobs/<id>
+  int results_case = 0;    // that job's case
 };
 
 struct JobEntry {
   std::string name;
-  int priority = 500;
-  std::int64_t order = 0;  // position in the line: the order of submission
-  // A device's name, "gpu" or "cpu" for any of the kind; empty: a GPU where there is one, else the
-  // CPU.
-  std::string device;
+  std::string owner;
+  PriorityClass priority_class = PriorityClass::kInteractive;
+  double submitted_at = 0;    // seconds on the caller's clock
+  bool hold = false;          // its one case holds the device: nothing is measured
+  int priority = 500;         // among the jobs of its owner and class
+  std::int64_t order = 0;     // position in the line: the order of submission
+  std::string device;         // which devices may run it: a selector (selector.h)
   double queue_deadline = 0;  // 0: none; not started by then: EXPIRED
   State state = State::kQueued;
   std::string reason;
@@ -83,7 +103,15 @@ struct WorkerEntry {
   std::string device_key;              // host and hardware: two live workers must not share it
   std::set<std::string> capabilities;  // see Case::need
   bool ready = true;
-  bool draining = false;
+  bool draining = false;  // its process is about to end
+  // What selectors go by beside the name and the kind.
+  std::string uuid;
+  std::string model;         // "NVIDIA H200"
+  std::string architecture;  // "sm_90"
+  std::map<std::string, std::string> labels;
+  // Why it takes nothing though its worker is well: DRAINING, QUARANTINED, DRIVER_MISMATCH; empty:
+  // it takes.
+  std::string blocked;
 };
 
 // An attempt as a worker names it.
@@ -110,6 +138,13 @@ struct JobTransition {
   double started_at = 0;
   double ended_at = 0;
 };
+// Device-seconds of an owner whose attempts have ended, as of a time from which they decay; 0: the
+// owner is forgotten.
+struct OwnerUsage {
+  std::string owner;
+  double seconds = 0;
+  double as_of = 0;
+};
 // What is to be sent once the transitions are durable.
 struct AssignTo {
   std::string worker_id;
@@ -123,32 +158,42 @@ struct CancelOn {
   CaseRef ref;
   int attempt = 0;
   std::int64_t epoch = 0;
+  bool finished = false;  // a hold that has ended well
 };
 
 struct Effects {
   std::vector<CaseTransition> cases;
   std::vector<JobTransition> jobs;
+  std::vector<OwnerUsage> usages;  // the newest of an owner is the last
   std::vector<AssignTo> assigns;
   std::vector<CancelOn> cancels;
   int expired_leases = 0;  // leases that ran out in this step, for the metrics
 
-  bool empty() const { return cases.empty() && jobs.empty() && assigns.empty() && cancels.empty(); }
+  bool empty() const {
+    return cases.empty() && jobs.empty() && usages.empty() && assigns.empty() && cancels.empty();
+  }
 };
 
 struct Options {
-  double lease_seconds = 20;
-  double restore_grace_seconds = 20;  // how long after a restart a leased case waits for its worker
+  double lease_seconds = 30;
+  double restore_grace_seconds = 30;  // how long after a restart a leased case waits for its worker
   // How many lease durations an attempt is kept whose worker has its result and does not send it.
   double finished_leases = 3;
   int max_attempts = 3;
   int poison_deaths = 2;
+  // Who runs next: see scheduler.h.
+  double half_life_seconds = 24 * 3600;  // of the usage of owners
+  double aging_seconds = 600;            // of waiting, for one class up
+  double bound_seconds = 1800;           // of waiting, until promoted
+  double turn_factor = 6;                // a job's turn: its estimate so many times after it came
 };
 
 // How an attempt ended, as its worker says.
 struct AttemptEnd {
   enum class Kind { kResult, kInfra, kCancelled };
   Kind kind = Kind::kResult;
-  std::string message;  // kInfra: what went wrong
+  std::string message;      // kInfra: what went wrong; of a hold: how it ended
+  std::string reason = "";  // of a hold
 };
 
 struct ResultAnswer {

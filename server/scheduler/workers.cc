@@ -1,10 +1,23 @@
 // The workers' sessions: hello, heartbeat, gone.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "server/scheduler/scheduler.h"
 
 namespace kbench::scheduler {
+namespace {
+
+// Whether both may run the same cases.
+bool SameOffer(const WorkerEntry& a, const WorkerEntry& b) {
+  const auto key = [](const WorkerEntry& worker) {
+    return std::tie(worker.worker_id, worker.device, worker.device_kind, worker.capabilities,
+                    worker.uuid, worker.model, worker.architecture, worker.labels);
+  };
+  return key(a) == key(b);
+}
+
+}  // namespace
 
 bool Scheduler::Live(const WorkerState& worker, double now) const {
   return worker.connected && now - worker.last_seen < options_.lease_seconds;
@@ -38,17 +51,18 @@ HeldAction Scheduler::JudgeHeld(double now, const WorkerEntry& worker, const Hel
   if (held.finished && !item->lease && now >= ResultDue(*item)) return HeldAction::kResend;
   // Taken up again only when the device has no other attempt by now.
   const bool other_lease = std::any_of(leases_.begin(), leases_.end(), [&](const auto& lease) {
-    return lease.first != held.epoch && FindCase(lease.second)->device == worker.device;
+    return lease.first != held.epoch && FindCase(lease.second.ref)->device == worker.device;
   });
   if (!item->lease && other_lease) return held.finished ? HeldAction::kResend : HeldAction::kKill;
-  Adopt(now, worker, *item, held, effects);
+  TakeUp(now, worker, *item, held, effects);
   return held.finished ? HeldAction::kResend : HeldAction::kKeep;
 }
 
 void Scheduler::DropUnnamed(double now, const WorkerEntry& worker, bool hello,
                             const std::vector<Held>& held, Effects& effects) {
   std::vector<CaseRef> lost;
-  for (const auto& [epoch, ref] : leases_) {
+  for (const auto& [epoch, running] : leases_) {
+    const CaseRef& ref = running.ref;
     const Lease& lease = *FindCase(ref)->lease;
     if (lease.worker_id != worker.worker_id) continue;
     const bool named =
@@ -70,11 +84,15 @@ HelloAnswer Scheduler::WorkerHello(double now, const WorkerEntry& worker,
   if (RefuseHello(now, worker, answer)) return answer;
   answer.accepted = true;
   WorkerState& state = workers_[worker.worker_id];
+  const bool runs_the_same = SameOffer(state.entry, worker);
   state.entry = worker;
+  if (!runs_the_same) RelineAll(now);
   state.connected = true;
   state.last_seen = now;
   state.needs_heartbeat = false;
   state.busy.clear();
+  // After a restore from an older backup workers may hold epochs that the store knows nothing of.
+  for (const Held& item : held) next_epoch_ = std::max(next_epoch_, item.epoch + 1);
   for (const Held& item : held) {
     const HeldAction action = JudgeHeld(now, worker, item, answer.effects);
     answer.held.emplace_back(item, action);
@@ -119,9 +137,12 @@ Effects Scheduler::WorkerHeartbeat(double now, const std::string& worker_id,
   return effects;
 }
 
-void Scheduler::WorkerOffers(const std::string& worker_id, std::set<std::string> capabilities) {
+void Scheduler::WorkerOffers(double now, const std::string& worker_id,
+                             std::set<std::string> capabilities) {
   const auto found = workers_.find(worker_id);
-  if (found != workers_.end()) found->second.entry.capabilities = std::move(capabilities);
+  if (found == workers_.end() || found->second.entry.capabilities == capabilities) return;
+  found->second.entry.capabilities = std::move(capabilities);
+  RelineAll(now);
 }
 
 Effects Scheduler::WorkerGone(double now, const std::string& worker_id,

@@ -1,9 +1,12 @@
 #include "server/store/apply.h"
 
+#include <charconv>
 #include <string>
 
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
+#include "server/store/devices.h"
+#include "server/store/retention.h"
 
 namespace kbench::store {
 namespace {
@@ -52,13 +55,21 @@ absl::Status InsertJob(Database& db, const NewJob& job) {
   return absl::OkStatus();
 }
 
+absl::Status RaiseEpoch(Database& db, std::int64_t next) {
+  KB_ASSIGN_OR_RETURN(
+      Statement epoch,
+      db.Prepare("UPDATE counters SET value = max(value, ?) WHERE name = 'next_epoch'"));
+  return epoch.Bind(next).Run();
+}
+
 absl::Status UpdateCase(Database& db, const scheduler::Case& item) {
   KB_ASSIGN_OR_RETURN(
       Statement update,
       db.Prepare("UPDATE cases SET state = ?, attempts = ?, infra_failures = ?, worker_deaths = ?, "
                  "open_epoch = ?, device = ?, worker = ?, reason = ?, message = ?, started_at = ?, "
                  "ended_at = ?, lease_worker = ?, lease_boot = ?, lease_attempt = ?, "
-                 "lease_epoch = ? WHERE job = (SELECT id FROM jobs WHERE name = ?) "
+                 "lease_epoch = ?, results_of = ?, results_case = ? WHERE job = (SELECT id FROM "
+                 "jobs WHERE name = ?) "
                  "AND case_index = ?"));
   update.Bind(static_cast<int>(item.state))
       .Bind(item.attempts)
@@ -79,13 +90,10 @@ absl::Status UpdateCase(Database& db, const scheduler::Case& item) {
   } else {
     update.BindNull().BindNull().BindNull().BindNull();
   }
+  update.Bind(item.results_of).Bind(item.results_case);
   KB_RETURN_IF_ERROR(update.Bind(item.ref.job).Bind(item.ref.index).Run());
   if (db.Changes() == 0) return UnknownJob(item.ref.job);
-  if (!item.lease) return absl::OkStatus();
-  KB_ASSIGN_OR_RETURN(
-      Statement epoch,
-      db.Prepare("UPDATE counters SET value = max(value, ?) WHERE name = 'next_epoch'"));
-  return epoch.Bind(item.lease->epoch + 1).Run();
+  return item.lease ? RaiseEpoch(db, item.lease->epoch + 1) : absl::OkStatus();
 }
 
 absl::Status UpdateJob(Database& db, const scheduler::JobTransition& job) {
@@ -102,6 +110,17 @@ absl::Status UpdateJob(Database& db, const scheduler::JobTransition& job) {
                          .Bind(job.job)
                          .Run());
   return db.Changes() == 0 ? UnknownJob(job.job) : absl::OkStatus();
+}
+
+absl::Status UpdateUsage(Database& db, const scheduler::OwnerUsage& usage) {
+  if (usage.seconds <= 0) {
+    KB_ASSIGN_OR_RETURN(Statement forget, db.Prepare("DELETE FROM owner_usage WHERE owner = ?"));
+    return forget.Bind(usage.owner).Run();
+  }
+  KB_ASSIGN_OR_RETURN(Statement write,
+                      db.Prepare("INSERT OR REPLACE INTO owner_usage (owner, seconds, as_of) "
+                                 "VALUES (?, ?, ?)"));
+  return write.Bind(usage.owner).Bind(usage.seconds).Bind(usage.as_of).Run();
 }
 
 absl::Status InsertResult(Database& db, const kbench::v1::Result& result) {
@@ -127,6 +146,14 @@ absl::Status InsertResult(Database& db, const kbench::v1::Result& result) {
       .Run();
 }
 
+// The first word stands: a client that asks twice changes nothing.
+absl::Status InsertHoldEnd(Database& db, const HoldEnd& end) {
+  KB_ASSIGN_OR_RETURN(const std::int64_t job, JobRow(db, end.job));
+  KB_ASSIGN_OR_RETURN(Statement insert,
+                      db.Prepare("INSERT OR IGNORE INTO hold_ends (job, exit_code) VALUES (?, ?)"));
+  return insert.Bind(job).Bind(end.exit_code).Run();
+}
+
 bool IsCode(const kbench::v1::Artifact& artifact) {
   const std::string& type = artifact.media_type();
   return type == "text/x-ptx" || type == "text/x-sass" || type == "application/x-cubin";
@@ -148,6 +175,13 @@ absl::StatusOr<std::int64_t> ContentRow(Database& db, const std::string& content
   return db.LastInsertId();
 }
 
+// What is kept how long goes by the names that workers give.
+Kind KindOf(const std::string& file) {
+  if (file.rfind("samples-", 0) == 0) return Kind::kSamples;
+  const bool log = file.rfind("log-", 0) == 0 || file.rfind("attempt", 0) == 0;
+  return log ? Kind::kLogs : Kind::kArtifacts;
+}
+
 // artifacts/<job id>-<case>-<file>
 absl::Status InsertArtifact(Database& db, const kbench::v1::Artifact& artifact) {
   const std::string& name = artifact.name();
@@ -158,13 +192,18 @@ absl::Status InsertArtifact(Database& db, const kbench::v1::Artifact& artifact) 
   }
   KB_ASSIGN_OR_RETURN(const std::int64_t job,
                       JobRow(db, "jobs/" + name.substr(slash + 1, dash - slash - 1)));
+  int case_index = -1;
+  const char* const start = name.data() + dash + 1;
+  const auto read = std::from_chars(start, name.data() + name.size(), case_index);
+  const std::string file = *read.ptr == '-' ? read.ptr + 1 : "";
   std::int64_t shared = 0;
   if (IsCode(artifact)) {
     KB_ASSIGN_OR_RETURN(shared, ContentRow(db, artifact.content()));
   }
   KB_ASSIGN_OR_RETURN(Statement insert,
                       db.Prepare("INSERT INTO artifacts (name, job, media_type, size_bytes, "
-                                 "content, shared) VALUES (?, ?, ?, ?, ?, ?)"));
+                                 "content, shared, kind, case_index) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
   const std::string nothing;
   insert.Bind(name)
       .Bind(job)
@@ -176,7 +215,7 @@ absl::Status InsertArtifact(Database& db, const kbench::v1::Artifact& artifact) 
   } else {
     insert.Bind(shared);
   }
-  return insert.Run();
+  return insert.Bind(static_cast<int>(KindOf(file))).Bind(case_index).Run();
 }
 
 // What the tables of cases and results hold already is left out.
@@ -194,6 +233,7 @@ std::string SlimPayload(const NewEvent& event, std::int64_t sequence) {
     status->set_attempt(full.attempt());
     status->set_device(full.device());
     status->set_worker(full.worker());
+    status->set_results_of(full.results_of());
     if (full.has_start_time()) *status->mutable_start_time() = full.start_time();
     if (full.has_end_time()) *status->mutable_end_time() = full.end_time();
   } else if (event.event.has_final()) {
@@ -223,16 +263,19 @@ absl::StatusOr<std::int64_t> InsertEvent(Database& db, const NewEvent& event) {
 }  // namespace
 
 absl::Status Apply(Database& db, const Batch& batch, std::vector<std::int64_t>& sequences) {
+  if (batch.next_epoch > 0) KB_RETURN_IF_ERROR(RaiseEpoch(db, batch.next_epoch));
   for (const NewJob& job : batch.new_jobs) KB_RETURN_IF_ERROR(InsertJob(db, job));
   for (const auto& item : batch.cases) KB_RETURN_IF_ERROR(UpdateCase(db, item.state));
   for (const auto& job : batch.jobs) KB_RETURN_IF_ERROR(UpdateJob(db, job));
+  for (const auto& usage : batch.usages) KB_RETURN_IF_ERROR(UpdateUsage(db, usage));
   for (const auto& result : batch.results) KB_RETURN_IF_ERROR(InsertResult(db, result));
   for (const auto& artifact : batch.artifacts) KB_RETURN_IF_ERROR(InsertArtifact(db, artifact));
+  for (const HoldEnd& end : batch.hold_ends) KB_RETURN_IF_ERROR(InsertHoldEnd(db, end));
   for (const NewEvent& event : batch.events) {
     KB_ASSIGN_OR_RETURN(const std::int64_t sequence, InsertEvent(db, event));
     sequences.push_back(sequence);
   }
-  return absl::OkStatus();
+  return ApplyDevices(db, batch.devices);
 }
 
 }  // namespace kbench::store

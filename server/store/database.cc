@@ -9,11 +9,13 @@
 namespace kbench::store {
 namespace {
 
-// Small: the coordinator's memory is bounded, and the file is in the page cache anyway.
+// Caches are small: the coordinator's memory is bounded, and the file is in the page cache anyway.
+// auto_vacuum counts for a new file only. The log is moved into the file by checkpointer.h.
 constexpr char kReadWriteSettings[] =
-    "PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-    "PRAGMA foreign_keys=ON; PRAGMA secure_delete=OFF; PRAGMA journal_size_limit=16777216;"
-    "PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY;";
+    "PRAGMA busy_timeout=5000; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
+    "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA secure_delete=OFF;"
+    "PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-4096;"
+    "PRAGMA temp_store=MEMORY;";
 constexpr char kReadOnlySettings[] =
     "PRAGMA busy_timeout=5000; PRAGMA query_only=ON; PRAGMA cache_size=-512;"
     "PRAGMA temp_store=MEMORY;";
@@ -26,7 +28,8 @@ absl::Status ErrorOf(sqlite3* db, const std::string& path) {
     case SQLITE_CORRUPT:
       return MakeError(absl::StatusCode::kDataLoss,
                        path + " is damaged or not a kbench database (" + what +
-                           "); move it away, or give another --data-dir",
+                           "); restore a backup (kbench-server restore), move it away, or give "
+                           "another --data-dir",
                        {.reason = "STORE_DAMAGED"});
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
@@ -121,12 +124,22 @@ bool Statement::IsNull(int column) const {
   return sqlite3_column_type(handle_, column) == SQLITE_NULL;
 }
 
-absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, Access access) {
+Database::Database(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {
+  if (handle_ == nullptr) return;
+  const auto count = [](void* pages, sqlite3*, const char*, int count_now) {
+    *static_cast<int*>(pages) = count_now;
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(handle_, count, &log_pages_);
+}
+
+absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, Access access,
+                                                         const char* vfs) {
   const int flags = SQLITE_OPEN_NOMUTEX |
                     (access == Access::kReadOnly ? SQLITE_OPEN_READONLY
                                                  : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, vfs);
   std::unique_ptr<Database> db(new Database(path, handle));
   if (code != SQLITE_OK) return ErrorOf(handle, path);
   KB_RETURN_IF_ERROR(
@@ -140,12 +153,15 @@ Database::~Database() {
 }
 
 absl::StatusOr<Statement> Database::Prepare(const char* sql) {
-  sqlite3_stmt*& cached = cache_[sql];
-  if (cached == nullptr && sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &cached,
-                                              nullptr) != SQLITE_OK) {
+  const auto known = cache_.find(std::string_view(sql));
+  if (known != cache_.end()) return Statement(handle_, known->second);
+  sqlite3_stmt* made = nullptr;
+  if (sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &made, nullptr) !=
+      SQLITE_OK) {
     return ErrorOf(handle_, path_);
   }
-  return Statement(handle_, cached);
+  cache_.emplace(sql, made);
+  return Statement(handle_, made);
 }
 
 absl::Status Database::Execute(const std::string& sql) {

@@ -54,7 +54,9 @@ class Database {
  public:
   enum class Access { kReadWrite, kReadOnly };
 
-  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, Access access);
+  // `vfs`: the name of a registered SQLite VFS; null: the default one.
+  static absl::StatusOr<std::unique_ptr<Database>> Open(const std::string& path, Access access,
+                                                        const char* vfs = nullptr);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -66,16 +68,20 @@ class Database {
   absl::StatusOr<std::int64_t> QueryInt(const char* sql);
 
   bool InTransaction() const;
+  // Pages in the write-ahead log after the latest commit of this connection.
+  int LogPages() const { return log_pages_; }
+  sqlite3* handle() const { return handle_; }  // for what this class does not wrap (backups)
   std::int64_t LastInsertId() const;
   int Changes() const;
   const std::string& path() const { return path_; }
 
  private:
-  Database(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
+  Database(std::string path, sqlite3* handle);
 
   std::string path_;
   sqlite3* handle_;
-  std::map<std::string, sqlite3_stmt*> cache_;
+  int log_pages_ = 0;
+  std::map<std::string, sqlite3_stmt*, std::less<>> cache_;
 };
 
 }  // namespace kbench::store

@@ -1,6 +1,7 @@
 #include "server/store/migrations.h"
 
 #include "proto/support/error.h"
+#include "server/store/devices.h"
 
 namespace kbench::store {
 namespace {
@@ -105,6 +106,45 @@ CREATE INDEX contents_by_size ON contents (size_bytes);
 ALTER TABLE artifacts ADD COLUMN shared INTEGER REFERENCES contents (id);
 )sql";
 
+// A case may end with the results of a case of another job, which stay that job's rows. Those that
+// killed their workers are looked for by time.
+constexpr char kSharedResults[] = R"sql(
+ALTER TABLE cases ADD COLUMN results_of TEXT NOT NULL DEFAULT '';
+ALTER TABLE cases ADD COLUMN results_case INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX cases_poison ON cases (ended_at) WHERE reason = 'POISON';
+)sql";
+
+// Device-seconds of every owner as of a time, from which they decay (scheduler::OwnerUsage).
+constexpr char kOwnerUsage[] = R"sql(
+CREATE TABLE owner_usage (
+  owner TEXT PRIMARY KEY,
+  seconds REAL NOT NULL,
+  as_of REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql";
+
+// What artifacts are kept for how long by their kind (store::Kind), and the oldest of a kind go
+// first; which case one belongs to says whether it is still needed.
+constexpr char kKindsOfArtifacts[] = R"sql(
+ALTER TABLE artifacts ADD COLUMN kind INTEGER NOT NULL DEFAULT 2;
+ALTER TABLE artifacts ADD COLUMN case_index INTEGER NOT NULL DEFAULT -1;
+UPDATE artifacts SET case_index = CAST(substr(substr(name, instr(name, '-') + 1), 1,
+  instr(substr(name, instr(name, '-') + 1), '-') - 1) AS INTEGER) WHERE name LIKE '%-%-%';
+UPDATE artifacts SET kind = 0 WHERE name GLOB 'artifacts/*-' || case_index || '-samples-*';
+UPDATE artifacts SET kind = 1 WHERE name GLOB 'artifacts/*-' || case_index || '-log-*'
+  OR name GLOB 'artifacts/*-' || case_index || '-attempt*';
+CREATE INDEX artifacts_by_kind ON artifacts (kind, id);
+CREATE INDEX artifacts_by_shared ON artifacts (shared) WHERE shared IS NOT NULL;
+)sql";
+
+// Exit codes of the commands that held a device. Few jobs are holds: a table of their own.
+constexpr char kHoldEnds[] = R"sql(
+CREATE TABLE hold_ends (
+  job INTEGER PRIMARY KEY REFERENCES jobs (id),
+  exit_code INTEGER NOT NULL
+) STRICT;
+)sql";
+
 absl::Status Refuse(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = reason});
 }
@@ -113,8 +153,18 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 
 const std::vector<std::string>& Migrations() {
   static const std::vector<std::string>* const steps =
-      new std::vector<std::string>{kFirstSchema, kSharedContents};
+      new std::vector<std::string>{kFirstSchema, kSharedContents, kOwnerUsage,   kKindsOfArtifacts,
+                                   kHoldEnds,    kDeviceTables,   kSharedResults};
   return *steps;
+}
+
+absl::Status CheckSchema(Database& db) {
+  KB_ASSIGN_OR_RETURN(const std::int64_t version, db.QueryInt("PRAGMA user_version"));
+  if (version == static_cast<std::int64_t>(Migrations().size())) return absl::OkStatus();
+  return Refuse(db.path() + " was written by another version of kbench (schema " +
+                    std::to_string(version) +
+                    "); use that version, or start this one's server once",
+                "STORE_VERSION");
 }
 
 absl::Status Migrate(Database& db) {

@@ -15,5 +15,7 @@ const std::vector<std::string>& Migrations();
 // Brings the file to the newest schema, each step in its own transaction. FAILED_PRECONDITION for
 // a newer schema than ours or another program's database.
 absl::Status Migrate(Database& db);
+// FAILED_PRECONDITION when the file is of another schema than this program's; changes nothing.
+absl::Status CheckSchema(Database& db);
 
 }  // namespace kbench::store

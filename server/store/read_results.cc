@@ -1,7 +1,9 @@
 #include "server/store/read_results.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "proto/support/clock.h"
 #include "proto/support/error.h"
 #include "server/store/page_token.h"
 
@@ -35,12 +37,30 @@ absl::StatusOr<Result> ReadResult(Database& db, const std::string& name) {
   return result;
 }
 
+namespace {
+
+// Where the results of a case lie: in its own job, or in that of the run it shares.
+absl::StatusOr<std::pair<std::int64_t, int>> ResultsPlace(Database& db, std::int64_t job_row,
+                                                          int case_index) {
+  KB_ASSIGN_OR_RETURN(
+      Statement row,
+      db.Prepare("SELECT jobs.id, cases.results_case FROM cases JOIN jobs "
+                 "ON jobs.name = cases.results_of WHERE cases.job = ? AND cases.case_index = ? "
+                 "AND cases.results_of <> ''"));
+  KB_ASSIGN_OR_RETURN(const bool shared, row.Bind(job_row).Bind(case_index).Step());
+  if (!shared) return std::make_pair(job_row, case_index);
+  return std::make_pair(row.Int(0), static_cast<int>(row.Int(1)));
+}
+
+}  // namespace
+
 absl::Status ReadCaseResults(Database& db, std::int64_t job_row, int case_index,
                              kbench::v1::CaseStatus& into) {
+  KB_ASSIGN_OR_RETURN(const auto place, ResultsPlace(db, job_row, case_index));
   KB_ASSIGN_OR_RETURN(
       Statement rows,
       db.Prepare("SELECT payload FROM results WHERE job = ? AND case_index = ? ORDER BY id"));
-  rows.Bind(job_row).Bind(case_index);
+  rows.Bind(place.first).Bind(place.second);
   for (;;) {
     KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
     if (!more) return absl::OkStatus();
@@ -93,6 +113,40 @@ absl::StatusOr<std::vector<Result>> ReadLatestResults(Database& db, int most) {
     if (!more) return results;
     KB_RETURN_IF_ERROR(ParseResult(rows.Blob(0), results.emplace_back()));
   }
+}
+
+absl::StatusOr<std::vector<Measured>> ReadMeasured(Database& db, const MeasuredFilter& filter) {
+  std::vector<std::pair<std::int64_t, Measured>> found;
+  {
+    KB_ASSIGN_OR_RETURN(
+        Statement rows,
+        db.Prepare("SELECT r.job, jobs.name, r.case_index, r.payload FROM results r "
+                   "JOIN jobs ON jobs.id = r.job WHERE r.kernel = ? AND r.implementation = ? "
+                   "AND r.dtype = ? AND r.shape = ? AND r.mode = ? AND r.device = ? "
+                   "ORDER BY r.id DESC LIMIT ?"));
+    rows.Bind(filter.kernel).Bind(filter.implementation).Bind(filter.dtype).Bind(filter.shape);
+    rows.Bind(filter.mode).Bind(filter.device).Bind(filter.most);
+    for (;;) {
+      KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
+      if (!more) break;
+      Result result;
+      KB_RETURN_IF_ERROR(ParseResult(rows.Blob(3), result));
+      const double time = static_cast<double>(ToMicros(result.create_time())) * 1e-6;
+      if (time < filter.since) break;
+      Measured& item = found.emplace_back(rows.Int(0), Measured()).second;
+      item.ref = {rows.Text(1), static_cast<int>(rows.Int(2))};
+      item.device = filter.device;
+      item.measured_at = time;
+    }
+  }
+  std::vector<Measured> measured;
+  for (auto& [job_row, item] : found) {
+    kbench::v1::CaseStatus status;
+    KB_RETURN_IF_ERROR(ReadCaseResults(db, job_row, item.ref.index, status));
+    item.results.assign(status.results().begin(), status.results().end());
+    measured.push_back(std::move(item));
+  }
+  return measured;
 }
 
 absl::StatusOr<std::vector<Artifact>> ReadArtifacts(Database& db, const std::string& job) {

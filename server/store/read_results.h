@@ -16,6 +16,7 @@ absl::StatusOr<std::vector<kbench::v1::Result>> ReadLatestResults(Database& db, 
 // Appends the results of one case, in the order of their cells.
 absl::Status ReadCaseResults(Database& db, std::int64_t job_row, int case_index,
                              kbench::v1::CaseStatus& into);
+absl::StatusOr<std::vector<Measured>> ReadMeasured(Database& db, const MeasuredFilter& filter);
 absl::StatusOr<std::vector<kbench::v1::Artifact>> ReadArtifacts(Database& db,
                                                                 const std::string& job);
 absl::StatusOr<kbench::v1::Artifact> ReadArtifact(Database& db, const std::string& name);

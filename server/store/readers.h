@@ -27,7 +27,8 @@ class ReaderPool {
     std::unique_ptr<Database> db_;
   };
 
-  static absl::StatusOr<std::unique_ptr<ReaderPool>> Open(const std::string& path, int size);
+  static absl::StatusOr<std::unique_ptr<ReaderPool>> Open(const std::string& path, int size,
+                                                          const char* vfs);
   absl::StatusOr<Lease> Borrow();
 
  private:

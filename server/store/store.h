@@ -20,6 +20,8 @@
 #include "kbench/v1/job.pb.h"
 #include "kbench/v1/result.pb.h"
 #include "server/scheduler/types.h"
+#include "server/store/device_records.h"
+#include "server/store/upkeep.h"
 
 namespace kbench::store {
 
@@ -37,14 +39,24 @@ struct NewEvent {
   kbench::v1::JobEvent event;
 };
 
+// How the command of a hold ended.
+struct HoldEnd {
+  std::string job;
+  int exit_code = 0;
+};
+
 // Everything one step of the coordinator changes, in one transaction. Applied in this order.
 struct Batch {
   std::vector<NewJob> new_jobs;
   std::vector<scheduler::CaseTransition> cases;
   std::vector<scheduler::JobTransition> jobs;
+  std::vector<scheduler::OwnerUsage> usages;
   std::vector<kbench::v1::Result> results;      // with name, job and create_time
   std::vector<kbench::v1::Artifact> artifacts;  // with full names: artifacts/<job id>-<case>-<file>
+  std::vector<HoldEnd> hold_ends;
   std::vector<NewEvent> events;
+  DeviceChanges devices;
+  std::int64_t next_epoch = 0;  // raises the counter to at least this
 };
 
 // Called on the writer's thread once the batch is durable (or has failed: then nothing of it is),
@@ -80,9 +92,42 @@ struct Request {
 };
 
 struct Restored {
-  std::vector<scheduler::JobEntry> jobs;  // not ended
+  std::vector<scheduler::JobEntry> jobs;  // not ended; with owner and submitted_at
+  std::vector<scheduler::OwnerUsage> usages;
+  // Of each of `jobs`. Those that are the same are kept once.
+  std::vector<std::shared_ptr<const kbench::v1::JobSpec>> specs;
   std::int64_t next_epoch = 1;
   std::int64_t next_order = 1;
+};
+
+// A case that ended POISON.
+struct Poisoned {
+  scheduler::CaseRef ref;
+  kbench::v1::JobSpec spec;
+  double ended_at = 0;
+};
+
+// A case that ended with results, as the search for something to reuse finds it.
+struct Measured {
+  scheduler::CaseRef ref;
+  std::string device;
+  double measured_at = 0;
+  std::vector<kbench::v1::Result> results;
+};
+
+struct MeasuredFilter {
+  std::string kernel, dtype, shape, mode;
+  std::string implementation;  // one that must be among the results
+  std::string device;
+  double since = 0;
+  int most = 8;
+};
+
+// How long a case held its device, and what it ran there.
+struct CaseDuration {
+  std::string kernel, dtype, shape, mode, device;
+  std::vector<std::string> implementations;
+  double seconds = 0;
 };
 
 class Store {
@@ -107,11 +152,21 @@ class Store {
   // For the metrics after a restart: the latest OK result at default flush and precision of every
   // (kernel, implementation, dtype, shape, mode, device), newest first, at most `most`.
   virtual absl::StatusOr<std::vector<kbench::v1::Result>> LatestResults(int most) = 0;
+  // Cases measured since then (by the time of their results), newest first; those that took the
+  // results of others are not among them.
+  virtual absl::StatusOr<std::vector<Measured>> FindMeasured(const MeasuredFilter& filter) = 0;
+  virtual absl::StatusOr<std::vector<Poisoned>> PoisonedSince(double since) = 0;
+  // Of the cases that succeeded last, oldest first, as far as their newest `most_results` results
+  // reach.
+  virtual absl::StatusOr<std::vector<CaseDuration>> RecentDurations(int most_results) = 0;
   // Without their content. NOT_FOUND names the job.
   virtual absl::StatusOr<std::vector<kbench::v1::Artifact>> ListArtifacts(
       const std::string& job) = 0;
   virtual absl::StatusOr<kbench::v1::Artifact> GetArtifact(const std::string& name) = 0;
   virtual absl::StatusOr<Restored> Restore() = 0;
+  virtual absl::StatusOr<StoredDevices> ReadDevices() = 0;
+  // Lives as long as the store.
+  virtual Upkeep& upkeep() = 0;
 };
 
 // Whether a result feeds the metrics and history: outcome OK, default flush, default precision.

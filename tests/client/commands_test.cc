@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include "client/app.h"
+#include "client/output/cells.h"
+#include "client/patience.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/support/error.h"
@@ -77,7 +79,7 @@ class CommandsTest : public ::testing::Test {
 TEST_F(CommandsTest, HelpIsShortAndPlain) {
   const Ran ran = Run({"--help"});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_LT(std::count(ran.out.begin(), ran.out.end(), '\n'), 24) << ran.out;
+  EXPECT_LT(std::count(ran.out.begin(), ran.out.end(), '\n'), 40) << ran.out;
   for (const auto& command : AllCommands()) {
     EXPECT_THAT(ran.out, HasSubstr("\n  " + command->name() + " "));
     const Ran help = Run({command->name(), "--help"});
@@ -207,6 +209,81 @@ TEST_F(CommandsTest, TheCoordinatorsComplaintIsOneLineWithTheNearestValues) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_EQ(ran.err,
             "kbench-client: dtype: kernel matmul has no dtype fp61; nearest: fp64, fp16\n");
+}
+
+absl::Status Refusal(double retry_after_seconds) {
+  return MakeError(absl::StatusCode::kResourceExhausted, "ann has 9 jobs that have not ended",
+                   {.reason = "OWNER_JOBS",
+                    .metadata = {},
+                    .violations = {},
+                    .retry_after_seconds = retry_after_seconds});
+}
+
+TEST_F(CommandsTest, ASubmitThatIsToldToComeLaterWaitsAndSaysSo) {
+  PrepareJob();
+  fake_.jobs.submit_refusals = {Refusal(0.01), Refusal(0.01)};
+  const Ran ran = Run({"submit", "matmul", "fp16", "4096", "--detach"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  ASSERT_EQ(fake_.jobs.submitted.size(), 3U);
+  EXPECT_EQ(fake_.jobs.submitted[0].request_id(), fake_.jobs.submitted[2].request_id())
+      << "or a lost reply would make two jobs";
+  EXPECT_THAT(ran.err, HasSubstr("ann has 9 jobs that have not ended; trying again in 1 s"));
+}
+
+TEST_F(CommandsTest, ASubmitGivesUpWhenItsPatienceIsOver) {
+  PrepareJob();
+  fake_.jobs.submit_status = Refusal(30);
+  const Ran impatient = Run({"submit", "matmul", "fp16", "4096", "--wait-for-queue", "0s"});
+  EXPECT_EQ(impatient.code, 75);
+  EXPECT_EQ(fake_.jobs.submitted.size(), 1U);
+  EXPECT_THAT(impatient.err, HasSubstr("try again in 30 s"));
+  fake_.jobs.submit_status = Refusal(0.01);
+  const Ran patient = Run({"submit", "matmul", "fp16", "4096", "--wait-for-queue", "1500ms"});
+  EXPECT_EQ(patient.code, 75);
+  EXPECT_EQ(fake_.jobs.submitted.size(), 3U) << "at once, after half a second, and no third time";
+  // What will never fit is no reason to wait.
+  fake_.jobs.submit_status =
+      MakeError(absl::StatusCode::kResourceExhausted, "too long", {.reason = "JOB_TOO_LONG"});
+  EXPECT_EQ(Run({"submit", "matmul", "fp16", "4096"}).code, 2);
+  ExpectUsage({"submit", "matmul", "fp16", "1", "--wait-for-queue", "soon"}, "wait-for-queue");
+}
+
+TEST_F(CommandsTest, SharingAndAgesReachTheCoordinatorAndFreshStandsAlone) {
+  PrepareJob();
+  Run({"submit", "matmul", "fp16", "4096", "--detach", "--share", "--max-age", "24h"});
+  Run({"submit", "matmul", "fp16", "4096", "--detach", "--fresh"});
+  Run({"submit", "matmul", "fp16", "4096", "--detach"});
+  ASSERT_EQ(fake_.jobs.submitted.size(), 3U);
+  EXPECT_TRUE(fake_.jobs.submitted[0].spec().share_in_flight());
+  EXPECT_EQ(fake_.jobs.submitted[0].spec().max_result_age().seconds(), 86'400);
+  EXPECT_TRUE(fake_.jobs.submitted[1].spec().has_max_result_age());
+  EXPECT_EQ(fake_.jobs.submitted[1].spec().max_result_age().seconds(), 0);
+  EXPECT_FALSE(fake_.jobs.submitted[2].spec().has_max_result_age());
+  EXPECT_FALSE(fake_.jobs.submitted[2].spec().share_in_flight());
+  ExpectUsage({"submit", "matmul", "fp16", "1", "--fresh", "--max-age", "1h"}, "--fresh");
+  ExpectUsage({"submit", "matmul", "fp16", "1", "--fresh", "--share"}, "--fresh");
+  ExpectUsage({"submit", "matmul", "fp16", "1", "--max-age", "0s"}, "max-age");
+}
+
+TEST_F(CommandsTest, ResultsOfAnotherJobAreNamed) {
+  const std::string taken = R"(results_of: "jobs/old" end_time { seconds: 20000 })";
+  for (const auto& [measured, says] :
+       {std::pair{"9200", "Measured 3 h before this job asked, by jobs/old."},
+        {"20000", "Shared with jobs/old, which measured the same case."}}) {
+    const auto status = Parse<kbench::v1::CaseStatus>(
+        EndedCase(taken + "results { is_baseline: true " +
+                  OkRow("cublas", std::string("create_time { seconds: ") + measured + "}") + "}"));
+    EXPECT_THAT(CaseNotes(status), ::testing::Contains(says));
+  }
+}
+
+TEST(PauseTest, GrowsAboveWhatWasAskedForWithJitter) {
+  EXPECT_DOUBLE_EQ(PauseSeconds(1, 10, 0), 10);
+  EXPECT_DOUBLE_EQ(PauseSeconds(1, 10, 0.8), 12);
+  EXPECT_DOUBLE_EQ(PauseSeconds(1, 0.1, 0), 0.5);
+  EXPECT_DOUBLE_EQ(PauseSeconds(4, 0.1, 0), 4);
+  EXPECT_DOUBLE_EQ(PauseSeconds(50, 0.1, 0), 60);
+  EXPECT_DOUBLE_EQ(PauseSeconds(50, 3600, 0), 60) << "nobody sleeps through a change of the limits";
 }
 
 TEST_F(CommandsTest, ANegativeSizeReachesTheCoordinator) {

@@ -62,9 +62,16 @@ TEST(JobViewTest, ASnapshotAfterABreakTellsWhatEndedMeanwhile) {
 TEST(ProgressTextTest, SaysWhereItStands) {
   JobView view;
   view.Apply(Event(kSnapshot));
-  EXPECT_EQ(ProgressText(view), "job k3f9x2ab waits: 2 cases ahead");
-  view.Apply(Event("queue_position: 1"));
-  EXPECT_EQ(ProgressText(view), "job k3f9x2ab waits: 1 case ahead");
+  EXPECT_EQ(ProgressText(view), "job k3f9x2ab waits: 2 cases ahead, nobody can say when it starts");
+  view.Apply(Event(R"(time { seconds: 1000 } queue { position: 2
+      start_estimate { earliest { seconds: 1040 } latest { seconds: 1170 } } })"));
+  EXPECT_EQ(ProgressText(view), "job k3f9x2ab waits: 2 cases ahead, starts in 40 s to 3 min");
+  view.Apply(Event(R"(time { seconds: 1100 } queue { position: 1
+      start_estimate { earliest { seconds: 1100 } latest { seconds: 1170 } } })"));
+  EXPECT_EQ(ProgressText(view), "job k3f9x2ab waits: 1 case ahead, starts within 2 min");
+  view.Apply(Event(R"(queue { reason: "DEVICE_OFFLINE" message: "its device is offline" })"));
+  EXPECT_EQ(ProgressText(view), "job k3f9x2ab waits: its device is offline");
+  view.Apply(Event("queue { }"));
   view.Apply(
       Event("sequence: 5 case_changed { index: 1 state: JOB_STATE_RUNNING device: \"cpu\" }"));
   EXPECT_EQ(ProgressText(view), "case 2/2 sum fp32 2Mi on cpu: starting");

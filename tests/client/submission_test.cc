@@ -47,6 +47,7 @@ TEST(SubmissionTest, PolicyAndLabels) {
                                .seed = 7,
                                .profile = true,
                                .priority = 0,
+                               .priority_class = "ci",
                                .labels = {"team=a=b", "empty="}});
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_DOUBLE_EQ(spec->policy().target_ratio(), 0.02);
@@ -57,6 +58,7 @@ TEST(SubmissionTest, PolicyAndLabels) {
   EXPECT_EQ(spec->policy().seed(), 7U);
   EXPECT_EQ(spec->queue_timeout().seconds(), 600);
   EXPECT_TRUE(spec->has_priority());
+  EXPECT_EQ(spec->priority_class(), "ci");
   EXPECT_EQ(spec->labels().at("team"), "a=b");
   EXPECT_EQ(spec->labels().at("empty"), "");
 }

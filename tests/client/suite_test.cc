@@ -93,6 +93,7 @@ TEST(SuitePlanTest, EntriesOfOnePolicyAreOneJob) {
   EXPECT_EQ(plan.jobs[1].cases(3).size(), "m=1,n=64,k=64");
   EXPECT_EQ(plan.jobs[1].cases(0).mode(), "hot");
   EXPECT_DOUBLE_EQ(plan.jobs[1].policy().target_ratio(), 0.02);
+  EXPECT_EQ(plan.jobs[0].priority_class(), "batch");
   for (const auto& job : plan.jobs) {
     EXPECT_EQ(job.device(), "gpu0");
     EXPECT_EQ(job.labels().at("suite"), "mine");
@@ -233,7 +234,7 @@ TEST(SuiteEstimateTest, HistoryWhereThereIsOneElseARule) {
 TEST(SuiteEstimateTest, TheQueueAheadIsOfTheSameDevices) {
   const auto known = TwoDevices();
   const std::vector<kbench::v1::Job> waiting = {SumJob(), SumJob("device: \"cpu\""),
-                                                SumJob("priority: 100")};
+                                                SumJob("priority: 100 priority_class: \"batch\"")};
   const Ahead ahead = AheadOf(waiting, known, {"gpu0"}, CaseHistory());
   EXPECT_EQ(ahead.jobs, 1);
   EXPECT_EQ(ahead.cases, 1) << "the ended one is not ahead";

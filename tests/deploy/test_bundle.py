@@ -17,7 +17,7 @@ def bundle(tmp_path_factory):
     if not (BIN / "kbench-client").exists():
         pytest.fail(f"no kbench-client in {BIN}: build first, or set KBENCH_BIN")
     build = BIN.parent
-    subprocess.run(["cmake", "--build", build, "--target", "bundle"], check=True, capture_output=True, env=os.environ | {"XZ_OPT": "-T0 -0"})
+    subprocess.run(["cmake", "--build", build, "--target", "bundle"], check=True, capture_output=True, env=os.environ | {"XZ_OPT": "-T0 -1"})
     archive, = build.glob("kbench-*-linux-x86_64.tar.xz")
     folder = tmp_path_factory.mktemp("bundle")
     subprocess.run(["tar", "-xJf", archive, "-C", folder], check=True)

@@ -1,13 +1,6 @@
 import pytest
 
-from stack import FIXTURE_RUNNER, Stack
-
-
-def open_stack():
-    stack = Stack()
-    yield stack
-    left = stack.close()
-    assert not left, f"processes were left behind: {left}"
+from stack import FIXTURE_RUNNER, open_stack
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ class Stack:
     def start_worker(self, *more, device="cpu", runners=(), config=None, env=None, wait=True):
         """With the Python environments of `config`, a text; without it there are none."""
         argv = [BIN / "kbench-worker", "--server", f"unix:{self.socket}", "--device", device,
-                "--data-dir", self.root / "worker"]
+                "--data-dir", self.root / "worker", "--grace", "0"]
         if config is None:
             argv += ["--no-python"]
         else:
@@ -132,7 +132,7 @@ class Stack:
 
     def devices(self):
         ran = self.client("devices", "-o", "json")
-        return [line["device"] for line in ran.lines] if ran.code == 0 else []
+        return [line["device"] for line in ran.lines if "device" in line] if ran.code == 0 else []
 
     def wait_until(self, condition, what, process=None, seconds=30):
         end = time.monotonic() + seconds
@@ -273,3 +273,11 @@ def rss_mib(pid):
 def cpu_seconds(pid):
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def open_stack():
+    """A stack that is closed when the fixture around it ends."""
+    stack = Stack()
+    yield stack
+    left = stack.close()
+    assert not left, f"processes were left behind: {left}"

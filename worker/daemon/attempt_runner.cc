@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "proto/support/clock.h"
 #include "spdlog/spdlog.h"
 #include "worker/daemon/calibration.h"
 #include "worker/daemon/canary.h"
+#include "worker/daemon/hold_driver.h"
 #include "worker/daemon/runner_hello.h"
 #include "worker/stats/comparison.h"
 
@@ -20,6 +22,11 @@ namespace {
 constexpr double kFailedRetrySeconds = 60;
 constexpr int kFewCanaries = stats::kMinCanaries;
 constexpr double kCanarySeconds = 3600;  // between sessions once there are a few
+// While one drifts: often enough to see it end, too seldom for what is new to become the usual.
+constexpr double kDriftingSeconds = 600;
+// After a fault and after a start (the machine may have been mended) so many follow at once: they
+// end a quarantine that the coordinator began.
+constexpr int kGoodCanaries = 3;
 
 // Everything that makes a calibration void when it changes.
 std::string CalibrationKey(const DriverContext& context) {
@@ -62,6 +69,7 @@ void CaseExecutor::Begin(const CancelToken& cancel) {
   known_ = store_.Load(options_.context.clock->WallMicros());
   if (known_.calibration) {
     spdlog::info("the calibration of the last 24 hours is taken over");
+    JudgeCanary();
     Publish();
   } else {
     CalibrateDevice(cancel);
@@ -80,6 +88,9 @@ void CaseExecutor::CalibrateDevice(const CancelToken& cancel) {
   if (!calibration->passed()) {
     last_failure_ = context.clock->SteadySeconds();
     options_.condition->Set(*calibration);
+    if (calibration->failed_step() == kWrongResultsStep) {
+      options_.condition->AddFault("WRONG_RESULTS", calibration->message());
+    }
     spdlog::error("{}", options_.condition->Get().message);
     return;
   }
@@ -104,6 +115,7 @@ void CaseExecutor::Publish() {
 
 AttemptOutcome CaseExecutor::Run(const v1::Assign& assign, const CancelToken& cancel,
                                  const CaseDriver::ProgressFn& progress) {
+  if (assign.has_hold()) return HoldDevice(assign, cancel, progress);
   DriverContext context = options_.context;
   const double begin = context.clock->SteadySeconds();
   const bool followed = more_of_job_ && assign.id().job() == job_;
@@ -119,9 +131,25 @@ AttemptOutcome CaseExecutor::Run(const v1::Assign& assign, const CancelToken& ca
   context.code = &code_;
   driver_ = std::make_unique<CaseDriver>(std::move(context), assign, &cancel, progress);
   AttemptOutcome outcome = driver_->Run();
+  if (drift_.drifting) {
+    for (v1::Result& result : *outcome.result.mutable_results()) {
+      MarkDrift(drift_.message, &result);
+    }
+  }
   if (followed) outcome.result.set_gap_seconds(begin - last_end_);
   last_end_ = options_.context.clock->SteadySeconds();
   return outcome;
+}
+
+AttemptOutcome CaseExecutor::HoldDevice(const v1::Assign& assign, const CancelToken& cancel,
+                                        const CaseDriver::ProgressFn& progress) {
+  // Spares hold no context of the device, kept runners do; and none may start while it is lent out.
+  options_.context.pool->BeginCase();
+  options_.context.pool->DropKept();
+  code_.Forget();
+  job_.clear();
+  more_of_job_ = false;
+  return HoldDriver(options_.context, options_.program, assign, &cancel, progress).Run();
 }
 
 void CaseExecutor::Settle() {
@@ -132,17 +160,28 @@ void CaseExecutor::Settle() {
 
 double CaseExecutor::IdleWorkIn(double idle_seconds) {
   const double now = options_.context.clock->SteadySeconds();
+  // No new runner could use the device.
+  if (!options_.condition->Get().reason.empty()) return kFailedRetrySeconds;
   if (!known_.calibration) {
     return last_failure_ < 0 ? kFailedRetrySeconds
                              : std::max(0.0, last_failure_ + kFailedRetrySeconds - now);
   }
   if (!options_.canaries) return std::numeric_limits<double>::infinity();
   double wait = options_.idle_seconds - idle_seconds;
-  if (SessionCount(known_.sessions) >= kFewCanaries) {
+  if (const double pace = CanaryPace(); pace > 0) {
     const auto since = options_.context.clock->WallMicros() - known_.last_session_micros;
-    wait = std::max(wait, kCanarySeconds - static_cast<double>(since) * 1e-6);
+    wait = std::max(wait, pace - static_cast<double>(since) * 1e-6);
   }
   return std::max(0.0, wait);
+}
+
+double CaseExecutor::CanaryPace() {
+  const std::int64_t faults = options_.condition->Get().fault_count;
+  if (faults != faults_seen_) good_canaries_ = 0;
+  faults_seen_ = faults;
+  if (SessionCount(known_.sessions) < kFewCanaries) return 0;
+  if (drift_.drifting) return kDriftingSeconds;
+  return good_canaries_ < kGoodCanaries ? 0 : kCanarySeconds;
 }
 
 void CaseExecutor::Idle(const CancelToken& cancel) {
@@ -162,17 +201,39 @@ void CaseExecutor::FlyCanaries(const CancelToken& cancel) {
   context.pool->EndCase();
   if (cancel.cancelled()) return;  // half a session says nothing
   known_.last_session_micros = context.clock->WallMicros();
+  if (absl::IsDataLoss(sessions.status())) {
+    options_.condition->AddFault("WRONG_RESULTS", std::string(sessions.status().message()));
+    return;
+  }
   if (!sessions.ok()) {
     spdlog::warn("a canary did not come back: {}", std::string(sessions.status().message()));
     return;
   }
   known_.sessions.insert(known_.sessions.end(), sessions->begin(), sessions->end());
   KeepLatest(&known_.sessions);
+  ++canaries_flown_;
+  JudgeCanary();
+  good_canaries_ = drift_.drifting ? 0 : good_canaries_ + 1;
   Publish();
   const v1::Calibration& now = *known_.calibration;
   spdlog::info("canary {}: medians move by {:.2f} % between sessions{}", now.canaries(),
                100 * now.between_session_ratio(),
                now.canaries() < kFewCanaries ? " (assumed)" : "");
+}
+
+void CaseExecutor::JudgeCanary() {
+  const bool cpu = options_.context.facts->device.kind() == "cpu";
+  drift_ = DriftOf(known_.sessions, cpu ? kLeastCpuDriftRatio : kLeastDriftRatio);
+  if (drift_.drifting) spdlog::warn("{}: results are SUSPECT", drift_.message);
+  v1::CanaryState canary;
+  canary.set_ratio(drift_.ratio);
+  canary.set_drifting(drift_.drifting);
+  canary.set_message(drift_.message);
+  canary.set_count(canaries_flown_);
+  if (known_.last_session_micros > 0) {
+    *canary.mutable_time() = ToTimestamp(known_.last_session_micros);
+  }
+  options_.condition->SetCanary(std::move(canary));
 }
 
 }  // namespace kbench

@@ -7,6 +7,7 @@
 
 #include "kbench/v1/worker_service.pb.h"
 #include "worker/daemon/calibration_store.h"
+#include "worker/daemon/canary_drift.h"
 #include "worker/daemon/cancel.h"
 #include "worker/daemon/case_driver.h"
 #include "worker/daemon/device_condition.h"
@@ -42,8 +43,9 @@ struct ExecutorOptions {
   DeviceCondition* condition = nullptr;
   std::string store_path;  // of the calibration
   bool canaries = true;
-  double idle_seconds = 10;       // before the first canary, and between the first five
-  double calibrate_seconds = 60;  // watchdog
+  double idle_seconds = 10;                // before the first canary, and between the first five
+  double calibrate_seconds = 60;           // watchdog
+  std::string program = "/proc/self/exe";  // this kbench-worker, to start the commands of holds
 };
 
 // Runs attempts on this machine's device through the pool; calibrates the device first, and sends
@@ -61,12 +63,22 @@ class CaseExecutor final : public AttemptRunner {
 
  private:
   void CalibrateDevice(const CancelToken& cancel);
+  AttemptOutcome HoldDevice(const v1::Assign& assign, const CancelToken& cancel,
+                            const CaseDriver::ProgressFn& progress);
   void FlyCanaries(const CancelToken& cancel);
+  // A session came back right: what it says of the device.
+  void JudgeCanary();
+  // Seconds between canary sessions now.
+  double CanaryPace();
   void Publish();
 
   const ExecutorOptions options_;
   const CalibrationStore store_;
   StoredCalibration known_;
+  CanaryDrift drift_;
+  std::int64_t canaries_flown_ = 0;  // right ones, since this process began
+  int good_canaries_ = 0;            // right ones without drift in a row, since the newest fault
+  std::int64_t faults_seen_ = 0;
   double last_failure_ = -1;  // of a calibration, steady seconds; negative: none since it passed
   std::unique_ptr<CaseDriver> driver_;
   std::string job_;  // whose runners are kept

@@ -5,6 +5,8 @@
 
 #include "proto/support/clock.h"
 #include "spdlog/spdlog.h"
+#include "worker/daemon/hold_driver.h"
+#include "worker/daemon/sendable.h"
 
 namespace kbench {
 
@@ -51,8 +53,11 @@ void Attempts::Assign(const v1::Assign& assign) {
     if (running_ || draining_) {
       v1::AttemptResult refused;
       *refused.mutable_id() = assign.id();
-      refused.set_infra_error(draining_ ? "worker is shutting down"
-                                        : "worker is busy with another case");
+      if (draining_) {
+        refused.set_cancelled(true);  // handed back
+      } else {
+        refused.set_infra_error("worker is busy with another case");
+      }
       results_.push_back(refused);
       unspooled_.push_back(std::move(refused));
     } else {
@@ -102,12 +107,22 @@ void Attempts::ResendAll() {
   Wake();
 }
 
-void Attempts::Drain() {
+void Attempts::StopTaking() {
   MutexLock lock(mutex_);
   draining_ = true;
   beginning_.Cancel(CancelToken::Why::kShutdown);
   if (idle_work_ != nullptr) idle_work_->Cancel(CancelToken::Why::kShutdown);
+}
+
+void Attempts::Drain() {
+  StopTaking();
+  MutexLock lock(mutex_);
   if (cancel_ != nullptr) cancel_->Cancel(CancelToken::Why::kShutdown);
+}
+
+void Attempts::Reconsider() {
+  MutexLock lock(mutex_);
+  changed_.NotifyAll();
 }
 
 std::vector<v1::HeldAttempt> Attempts::Held() const {
@@ -128,6 +143,11 @@ std::vector<v1::HeldAttempt> Attempts::Held() const {
 bool Attempts::busy() const {
   MutexLock lock(mutex_);
   return running_.has_value();
+}
+
+bool Attempts::holding() const {
+  MutexLock lock(mutex_);
+  return holding_;
 }
 
 bool Attempts::idle() const {
@@ -207,12 +227,15 @@ void Attempts::RunOne(const v1::Assign& assign, const CancelToken& cancel) {
           MutexLock lock(mutex_);
           // Only the latest counts: a slow stream drops the ones between.
           progress_.emplace();
+          if (progress.phase() == kHoldPhase) holding_ = true;
           *progress_->mutable_id() = assign.id();
           *progress_->mutable_progress() = progress;
         }
         Wake();
       });
-  const bool fenced = cancel.why() == CancelToken::Why::kFenced;
+  // Nobody waits for the result of either.
+  const bool fenced =
+      cancel.why() == CancelToken::Why::kFenced || cancel.why() == CancelToken::Why::kFinished;
   Finish(std::move(outcome), fenced);
   runner_->Settle();
 }
@@ -220,6 +243,11 @@ void Attempts::RunOne(const v1::Assign& assign, const CancelToken& cancel) {
 void Attempts::Finish(AttemptOutcome outcome, bool fenced) {
   // Durable before it counts as finished: a crash between the two must not lose it. A full disk
   // must not either, while this process lives.
+  if (!fenced && !MakeSendable(&outcome.result)) {
+    spdlog::warn("the result of {} could not be sent as it was{}{}", outcome.result.id().job(),
+                 outcome.result.infra_error().empty() ? ": artifacts were left out" : ": ",
+                 outcome.result.infra_error());
+  }
   const absl::Status spooled = fenced ? absl::OkStatus() : spool_->Put(outcome.result);
   if (!spooled.ok()) {
     spdlog::error("the result of {} is not spooled: {}", outcome.result.id().job(),
@@ -228,6 +256,7 @@ void Attempts::Finish(AttemptOutcome outcome, bool fenced) {
   {
     MutexLock lock(mutex_);
     running_.reset();
+    holding_ = false;
     cancel_.reset();
     progress_.reset();
     device_ = outcome.device;

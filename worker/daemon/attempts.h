@@ -37,11 +37,19 @@ class Attempts {
   void Kill(const v1::AttemptId& id);
   // Queues everything unacknowledged for sending again, for a fresh session.
   void ResendAll();
-  // Cancels the running attempt for the shutdown; later assignments are answered with infra errors.
+  // Takes no new attempt (what is assigned is handed back) and begins no idle work; the running one
+  // goes on.
+  void StopTaking();
+  // The same, and cancels the running attempt, which is handed back.
   void Drain();
+
+  // Something has happened that may change when the next idle work is due.
+  void Reconsider();
 
   std::vector<v1::HeldAttempt> Held() const;
   bool busy() const;
+  // A hold has begun: nothing of this worker's is on the device.
+  bool holding() const;
   // Nothing runs, nothing waits for an acknowledgement.
   bool idle() const;
   // Not OK: what the last attempt found out about the device.
@@ -67,6 +75,7 @@ class Attempts {
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<v1::Assign> running_ ABSL_GUARDED_BY(mutex_);
   bool taken_ ABSL_GUARDED_BY(mutex_) = false;  // the case thread has seen running_
+  bool holding_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<CancelToken> cancel_ ABSL_GUARDED_BY(mutex_);
   CancelToken beginning_;                                           // the calibration
   std::shared_ptr<CancelToken> idle_work_ ABSL_GUARDED_BY(mutex_);  // under way

@@ -44,7 +44,7 @@ class Calibrating {
 
   std::optional<v1::Calibration> Run() {
     const double begin = SystemClock().SteadySeconds();
-    if (MeasureStopwatch()) MeasureRoofs();
+    if (MeasureStopwatch() && CheckResults()) MeasureRoofs();
     if (cancel_.cancelled()) return std::nullopt;
     result_.set_seconds(SystemClock().SteadySeconds() - begin);
     return std::move(result_);
@@ -92,6 +92,24 @@ class Calibrating {
     if (result_.failed_step().empty()) result_.set_failed_step("runner");
     if (result_.message().empty()) result_.set_message("the runner gives no reason");
     return false;
+  }
+
+  // Before anything is believed of the device: one small product, checked. Nothing to check with
+  // is no fault of the device.
+  bool CheckResults() {
+    auto cell = MakeQuickCell(*setup_.pool, "matmul", "fp32", "256");
+    if (!cell) return true;
+    cell->reference_dir = reference_dir_;
+    cell->flush_bytes = cuda_ ? result_.flush_bytes() : 0;
+    cell->verify = true;
+    cell->bursts = 1;
+    cell->samples = 1;
+    cell->warm_seconds = 0.01;
+    if (!Use("matmul", cell->implementation)) return false;
+    const auto times = RunQuickCell(*runner_, *cell, cancel_);
+    if (times.ok() || times.error().outcome != v1::OUTCOME_WRONG_RESULT) return true;
+    runner_.reset();  // a case is prepared in it
+    return Fail(kWrongResultsStep, times.error().message);
   }
 
   void MeasureRoofs() {

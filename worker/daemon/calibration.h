@@ -21,6 +21,9 @@ struct CalibrationSetup {
   double watchdog_seconds = 60;  // of the request `calibrate`
 };
 
+// The step that fails when the device computes wrongly.
+inline constexpr char kWrongResultsStep[] = "results";
+
 // Not passed: failed_step and message say where and what. Nothing when it was cancelled. Ends
 // within minutes whatever the runner does.
 std::optional<v1::Calibration> Calibrate(const CalibrationSetup& setup, const CancelToken& cancel);

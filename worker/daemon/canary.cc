@@ -43,7 +43,11 @@ absl::StatusOr<CanarySession> Fly(RunnerPool& pool, DeviceMonitor& monitor, cons
   monitor.SetOwnProcesses({});
   const std::string name =
       cell.kernel + " " + cell.dtype + " " + cell.shape + " " + cell.implementation;
-  if (!medians.ok()) return absl::InternalError(name + ": " + medians.error().message);
+  if (!medians.ok()) {
+    const RunnerError& error = medians.error();
+    if (error.outcome == v1::OUTCOME_WRONG_RESULT) return absl::DataLossError(error.message);
+    return absl::InternalError(name + ": " + error.message);
+  }
   if (medians->size() < 2) {
     return absl::InternalError(name + ": the host disturbed every sample");
   }
@@ -74,6 +78,7 @@ absl::StatusOr<std::vector<CanarySession>> FlyCanarySession(
     cell.flush_bytes = facts.device.kind() == "cuda" ? flush_bytes : 0;
     cell.bursts = kBursts;
     cell.samples = kSamples;
+    cell.verify = true;
     auto session = Fly(pool, monitor, cell, cancel);
     status = session.status();
     if (!status.ok()) break;

@@ -7,7 +7,8 @@ namespace kbench {
 
 class CancelToken {
  public:
-  enum class Why { kNone, kRequested, kFenced, kShutdown };
+  // kFinished: a hold whose client is done, ended by the coordinator already.
+  enum class Why { kNone, kRequested, kFenced, kFinished, kShutdown };
 
   CancelToken();
   ~CancelToken();

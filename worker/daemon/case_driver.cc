@@ -100,10 +100,8 @@ AttemptOutcome CaseDriver::Run() {
     AddArtifacts(*cell, &result, &outcome.result);
     *outcome.result.add_results() = std::move(result);
   }
-  if (cancel_->why() == CancelToken::Why::kShutdown) {
-    outcome.result.set_infra_error("worker is shutting down");
-  } else if (cancel_->cancelled()) {
-    outcome.result.set_cancelled(true);
+  if (cancel_->cancelled()) {
+    outcome.result.set_cancelled(true);  // for a shutdown: nobody asked, so it is handed back
   } else if (!device_.ok()) {
     outcome.result.set_infra_error(std::string(device_.message()));
   } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fmt/format.h"
 #include "kernels/catalog/catalog.h"
 #include "stats/summary.h"
 
@@ -35,6 +36,26 @@ v1::RunnerRequest PrepareRequest(const QuickCell& cell) {
   return request;
 }
 
+// Nothing when the output is right.
+std::optional<RunnerError> Verify(RunnerProcess& runner, const QuickCell& cell,
+                                  v1::Verify::Stage stage, const CancelToken& cancel) {
+  if (!cell.verify) return std::nullopt;
+  v1::RunnerRequest request;
+  request.mutable_verify()->set_stage(stage);
+  auto reply = runner.Call(std::move(request), cell.watchdog_seconds, "verify", &cancel);
+  if (!reply.ok()) return reply.error();
+  const v1::Verified& verified = reply->verified();
+  if (verified.passed()) return std::nullopt;
+  RunnerError error;
+  error.outcome = v1::OUTCOME_WRONG_RESULT;
+  error.reason = verified.reason();
+  error.message =
+      fmt::format("{} in {} with {} computed wrongly: relative error {:.2e}, {:.2e} may be ({})",
+                  cell.kernel, cell.dtype, cell.implementation, verified.relative_error(),
+                  verified.tolerance(), verified.reason());
+  return error;
+}
+
 }  // namespace
 
 std::optional<QuickCell> MakeQuickCell(const RunnerPool& pool, const std::string& kernel,
@@ -61,6 +82,7 @@ Expected<std::vector<double>, RunnerError> RunQuickCell(RunnerProcess& runner,
   const double watchdog = cell.watchdog_seconds;
   auto prepared = runner.Call(PrepareRequest(cell), watchdog, "prepare", &cancel);
   if (!prepared.ok()) return prepared.error();
+  if (auto wrong = Verify(runner, cell, v1::Verify::BEFORE, cancel)) return *std::move(wrong);
   v1::RunnerRequest warm;
   warm.mutable_warm()->set_min_seconds(cell.warm_seconds / 2);
   warm.mutable_warm()->set_max_seconds(cell.warm_seconds);
@@ -79,6 +101,7 @@ Expected<std::vector<double>, RunnerError> RunQuickCell(RunnerProcess& runner,
                         ? *std::min_element(seconds.begin(), seconds.end())
                         : stats::Median(std::vector<double>(seconds.begin(), seconds.end())));
   }
+  if (auto wrong = Verify(runner, cell, v1::Verify::AFTER, cancel)) return *std::move(wrong);
   v1::RunnerRequest finish;
   finish.mutable_finish();
   auto finished = runner.Call(std::move(finish), watchdog, "finish", &cancel);

@@ -29,6 +29,7 @@ struct QuickCell {
   double burst_seconds = 0.1;    // a burst ends after this long
   double watchdog_seconds = 20;  // of each request
   bool shortest = false;         // the shortest sample of each burst, not the median
+  bool verify = false;           // check the output before the bursts and what they left
 };
 
 // The cell with the catalog's first baseline that a runner of the pool offers for the dtype;
@@ -36,7 +37,8 @@ struct QuickCell {
 std::optional<QuickCell> MakeQuickCell(const RunnerPool& pool, const std::string& kernel,
                                        const std::string& dtype, const std::string& size);
 
-// Prepares, warms, takes the bursts and finishes: a time of each burst, seconds.
+// Prepares, warms, takes the bursts and finishes: a time of each burst, seconds. An output that is
+// wrong: WRONG_RESULT.
 Expected<std::vector<double>, RunnerError> RunQuickCell(RunnerProcess& runner,
                                                         const QuickCell& cell,
                                                         const CancelToken& cancel);

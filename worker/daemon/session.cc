@@ -4,12 +4,15 @@
 #include <thread>
 #include <utility>
 
+#include "proto/support/channel.h"
 #include "proto/support/clock.h"
 #include "proto/support/rpc_status.h"
 #include "spdlog/spdlog.h"
 
 namespace kbench {
 namespace {
+
+constexpr int kMostForeign = 64;  // of the processes in a heartbeat
 
 double Now() { return SystemClock().SteadySeconds(); }
 
@@ -18,10 +21,15 @@ bool Displaced(const grpc::Status& status) {
          status.error_code() == grpc::StatusCode::ABORTED;
 }
 
+bool RefusedUs(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
+         status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
+}
+
 }  // namespace
 
 Session::Session(Options options, Attempts* attempts, DeviceMonitor* monitor,
-                 const DeviceCondition* condition)
+                 DeviceCondition* condition)
     : options_(std::move(options)), attempts_(attempts), monitor_(monitor), condition_(condition) {
   attempts_->OnChange([this] {
     MutexLock lock(mutex_);
@@ -32,9 +40,18 @@ Session::Session(Options options, Attempts* attempts, DeviceMonitor* monitor,
 
 Session::~Session() { attempts_->OnChange(nullptr); }
 
+void Session::Drain() {
+  attempts_->StopTaking();
+  MutexLock lock(mutex_);
+  draining_ = true;
+  signalled_ = true;
+  wake_.NotifyAll();
+}
+
 void Session::Shutdown() {
   attempts_->Drain();
   MutexLock lock(mutex_);
+  draining_ = true;
   if (!stopping_) stop_at_ = Now() + options_.goodbye_seconds;
   stopping_ = true;
   signalled_ = true;
@@ -66,7 +83,14 @@ absl::Status Session::Run() {
     // One line for each new trouble, not one a try.
     const std::string error = status.ok() ? "it ended the session" : status.error_message();
     if (error != last_error) {
-      spdlog::warn("no coordinator at {} ({}): trying on", options_.address, error);
+      const absl::Status connection = ExplainConnection(error, options_.address);
+      if (RefusedUs(status)) {
+        spdlog::error("the coordinator at {} refuses this worker: {}: trying on", options_.address,
+                      error);
+      } else {
+        spdlog::warn("no coordinator at {} ({}): trying on", options_.address,
+                     connection.ok() ? error : std::string(connection.message()));
+      }
     }
     last_error = error;
     if (!SleepUnlessStopping(retry)) return absl::OkStatus();
@@ -83,6 +107,8 @@ grpc::Status Session::Connect(bool* welcomed) {
     broken_ = false;
     welcomed_ = false;
     was_busy_ = false;
+    told_draining_ = false;
+    was_holding_ = false;
   }
   const auto stream = stub->Connect(&context);
   std::thread reader;
@@ -140,12 +166,15 @@ void Session::WriteLoop(Stream* stream) {
       if (!stream->Write(*message)) return;
     }
     const bool busy = attempts_->busy();
+    const bool holding = attempts_->holding();
     bool changed = false;
     double interval = 5;
     {
       MutexLock lock(mutex_);
-      changed = busy != was_busy_ || stopping_;
+      changed = busy != was_busy_ || holding != was_holding_ || stopping_ ||
+                (draining_ && !told_draining_);
       was_busy_ = busy;
+      was_holding_ = holding;
       interval = heartbeat_seconds_;
     }
     const DeviceCondition::Snapshot condition = condition_->Get();
@@ -160,12 +189,31 @@ void Session::WriteLoop(Stream* stream) {
 }
 
 std::string Session::DeviceState(const DeviceCondition::Snapshot& condition) const {
+  if (condition.state == "OFFLINE") return condition.state;
   if (!attempts_->device().ok()) return "WEDGED";
   if (condition.state != "READY") return condition.state;
+  if (attempts_->holding()) return "HELD";
   return attempts_->busy() ? "BUSY" : "READY";
 }
 
+void Session::LookAtDevice() {
+  const std::vector<ObservedFault> faults = monitor_->NewFaults();
+  for (const ObservedFault& fault : faults) condition_->AddFault(fault.kind, fault.message);
+  if (!faults.empty()) attempts_->Reconsider();
+  std::string mismatch;
+  const DriverState state = monitor_->Driver(&mismatch);
+  const bool was = std::exchange(mismatch_, state == DriverState::kMismatch);
+  if (mismatch_ && !was) spdlog::error("{}", mismatch);
+  condition_->SetMismatch(mismatch_ ? mismatch : "");
+  start_again_ = start_again_ || state == DriverState::kStale || (was && !mismatch_);
+  // The running case has its runners and ends well.
+  if (!start_again_ || asked_ || mismatch_ || attempts_->busy()) return;
+  asked_ = true;
+  if (options_.start_again) options_.start_again();
+}
+
 v1::WorkerMessage Session::MakeHello() {
+  LookAtDevice();
   v1::WorkerMessage message;
   *message.mutable_hello() = options_.hello;
   for (const auto& held : attempts_->Held()) *message.mutable_hello()->add_held() = held;
@@ -173,6 +221,7 @@ v1::WorkerMessage Session::MakeHello() {
   const DeviceCondition::Snapshot condition = condition_->Get();
   device.set_state(DeviceState(condition));
   device.set_state_message(condition.message);
+  device.set_state_reason(condition.reason);
   if (condition.version > 0) *device.mutable_calibration() = condition.calibration;
   told_version_ = condition.version;
   if (condition.offer_version > 0) {
@@ -184,17 +233,32 @@ v1::WorkerMessage Session::MakeHello() {
 }
 
 v1::WorkerMessage Session::MakeHeartbeat() {
+  LookAtDevice();
   v1::WorkerMessage message;
   v1::Heartbeat& heartbeat = *message.mutable_heartbeat();
   *heartbeat.mutable_telemetry() = monitor_->Now();
+  // As that look, or the one before the burst that runs, saw them.
+  for (const ForeignProcess& process : monitor_->LastForeign()) {
+    if (heartbeat.foreign_size() >= kMostForeign) break;
+    v1::ForeignProcess& foreign = *heartbeat.add_foreign();
+    foreign.set_pid(process.pid);
+    foreign.set_user(process.user);
+    foreign.set_command(process.command);
+    foreign.set_memory_bytes(process.memory_bytes);
+    foreign.set_utilization(process.utilization);
+  }
   // A wedged device is asked again each time: the driver may have recovered it.
-  if (!attempts_->device().ok()) attempts_->SetDevice(monitor_->Check());
+  if (!mismatch_ && !attempts_->device().ok()) attempts_->SetDevice(monitor_->Check());
   // After the telemetry, which may take its time: held must be as fresh as can be.
   for (const auto& held : attempts_->Held()) *heartbeat.add_held() = held;
   const absl::Status device = attempts_->device();
   const DeviceCondition::Snapshot condition = condition_->Get();
   heartbeat.set_device_state(DeviceState(condition));
-  heartbeat.set_device_message(device.ok() ? condition.message : std::string(device.message()));
+  const bool wedged = heartbeat.device_state() == "WEDGED";
+  heartbeat.set_device_message(wedged ? std::string(device.message()) : condition.message);
+  heartbeat.set_device_reason(condition.reason);
+  for (const v1::DeviceFault& fault : condition.faults) *heartbeat.add_faults() = fault;
+  *heartbeat.mutable_canary() = condition.canary;
   if (condition.version != told_version_) {
     *heartbeat.mutable_calibration() = condition.calibration;
     told_version_ = condition.version;
@@ -204,7 +268,8 @@ v1::WorkerMessage Session::MakeHeartbeat() {
     told_offer_ = condition.offer_version;
   }
   MutexLock lock(mutex_);
-  heartbeat.set_draining(stopping_);
+  heartbeat.set_draining(draining_);
+  told_draining_ = draining_;
   return message;
 }
 
@@ -220,7 +285,9 @@ void Session::Handle(const v1::CoordinatorMessage& message) {
     case v1::CoordinatorMessage::kAck:
       return attempts_->Acknowledge(message.ack().id());
     case v1::CoordinatorMessage::kCancel:
-      return attempts_->Cancel(message.cancel().id(), CancelToken::Why::kRequested);
+      return attempts_->Cancel(message.cancel().id(), message.cancel().finished()
+                                                          ? CancelToken::Why::kFinished
+                                                          : CancelToken::Why::kRequested);
     case v1::CoordinatorMessage::MESSAGE_NOT_SET:
       return;
   }

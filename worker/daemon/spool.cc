@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kSuffix[] = ".result";
+constexpr auto kKeepDamaged = std::chrono::hours(30 * 24);
 
 absl::Status WriteSynced(const std::string& path, const std::string& bytes) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -53,13 +55,17 @@ bool ReadResult(const fs::path& path, v1::AttemptResult* result) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Spool>> Spool::Open(const std::string& dir) {
+absl::StatusOr<std::unique_ptr<Spool>> Spool::Open(const std::string& dir,
+                                                   std::int64_t most_bytes) {
   if (absl::Status status = EnsureWritableDir(dir); !status.ok()) return status;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(dir, error)) {
-    if (entry.path().extension() == ".tmp") fs::remove(entry.path(), error);
+    // What was set aside as damaged is for a person, for a while.
+    const auto age = fs::file_time_type::clock::now() - entry.last_write_time(error);
+    const bool old = entry.path().extension() == ".damaged" && age > kKeepDamaged;
+    if (entry.path().extension() == ".tmp" || old) fs::remove(entry.path(), error);
   }
-  return std::unique_ptr<Spool>(new Spool(dir));
+  return std::unique_ptr<Spool>(new Spool(dir, most_bytes));
 }
 
 std::string Spool::PathOf(const v1::AttemptId& id) const {
@@ -72,13 +78,30 @@ std::string Spool::PathOf(const v1::AttemptId& id) const {
          std::to_string(id.attempt()) + "-" + std::to_string(id.epoch()) + kSuffix;
 }
 
+std::int64_t Spool::Bytes() const {
+  std::int64_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(dir_, error)) {
+    const auto size = entry.file_size(error);
+    if (!error) bytes += static_cast<std::int64_t>(size);
+  }
+  return bytes;
+}
+
 absl::Status Spool::Put(const v1::AttemptResult& result) {
   MutexLock lock(mutex_);
   const std::string path = PathOf(result.id());
   const std::string temporary = path + ".tmp";
-  if (absl::Status status = WriteSynced(temporary, result.SerializeAsString()); !status.ok()) {
-    return status;
+  std::string bytes = result.SerializeAsString();
+  if (Bytes() + static_cast<std::int64_t>(bytes.size()) > most_bytes_) {
+    v1::AttemptResult bare = result;
+    bare.clear_artifacts();
+    for (auto& one : *bare.mutable_results()) one.clear_artifacts();
+    bytes = bare.SerializeAsString();
+    spdlog::warn("the spool {} is full: the result of {} is kept without its artifacts", dir_,
+                 result.id().job());
   }
+  if (absl::Status status = WriteSynced(temporary, bytes); !status.ok()) return status;
   if (rename(temporary.c_str(), path.c_str()) != 0) {
     return absl::InternalError("cannot rename " + temporary + ": " + std::strerror(errno));
   }

@@ -1,7 +1,9 @@
 // Results on the worker's disk until the coordinator has acknowledged them: written to a temporary
-// file, synced, renamed. One file an attempt. Thread-safe.
+// file, synced, renamed. One file an attempt. Bounded: beyond that, a result is kept without its
+// artifacts (samples, logs, code). Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +18,9 @@ namespace kbench {
 class Spool {
  public:
   // Creates the folder and removes what a crash left half written.
-  static absl::StatusOr<std::unique_ptr<Spool>> Open(const std::string& dir);
+  static absl::StatusOr<std::unique_ptr<Spool>> Open(const std::string& dir,
+                                                     std::int64_t most_bytes = kMostBytes);
+  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
   // Durable when it returns OK.
   absl::Status Put(const v1::AttemptResult& result);
@@ -26,10 +30,12 @@ class Spool {
   void Remove(const v1::AttemptId& id);
 
  private:
-  explicit Spool(std::string dir) : dir_(std::move(dir)) {}
+  Spool(std::string dir, std::int64_t most_bytes) : dir_(std::move(dir)), most_bytes_(most_bytes) {}
+  std::int64_t Bytes() const;
   std::string PathOf(const v1::AttemptId& id) const;
 
   const std::string dir_;
+  const std::int64_t most_bytes_;
   mutable Mutex mutex_;
 };
 

@@ -39,8 +39,9 @@ bool IsEnvironmentName(const std::string& name) {
 absl::Status CheckSection(const std::string& file, const std::vector<std::string>& parents) {
   const std::string section = fmt::format("{}", fmt::join(parents, "."));
   if (parents.size() != 2 || parents[0] != "env") {
-    return Wrong(file, section,
-                 "there is no such section; a section is [env.NAME], as in [env.default]");
+    return Wrong(
+        file, section,
+        "there is no such section; a section is [env.NAME] or [labels], as in [env.default]");
   }
   if (!IsEnvironmentName(parents[1])) {
     return Wrong(file, section,
@@ -105,8 +106,11 @@ absl::StatusOr<std::vector<PythonEnvironment>> ParseWorkerConfig(std::istream& t
   for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
     const std::string section = fmt::format("{}", fmt::join(item.parents, "."));
     const bool mark = item.name == kSectionBegin || item.name == kSectionEnd;
+    if (section == "labels") continue;              // worker_labels.h
     if (mark && item.parents.size() < 2) continue;  // "env" of [env.default]
     if (!mark && item.parents.empty()) {
+      // The other keys there are flags (worker_options.h).
+      if (item.name != "python" && item.name != "frameworks") continue;
       return Wrong(file, "",
                    fmt::format("'{}' stands in no section; write it below [env.NAME], as in "
                                "[env.default]",

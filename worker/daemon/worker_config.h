@@ -1,5 +1,5 @@
-// The worker's configuration file: which Python interpreters its runners may use. Clients pick
-// environments by name and never see a path. Pure apart from reading the file.
+// The sections of the worker's configuration file: which Python interpreters its runners may use.
+// Clients pick environments by name and never see a path. Pure apart from reading the file.
 #pragma once
 
 #include <iosfwd>

@@ -2,10 +2,17 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <istream>
+#include <memory>
 #include <system_error>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "proto/support/cpu_list.h"
+#include "proto/support/credentials.h"
+#include "proto/support/error.h"
+#include "worker/daemon/worker_config.h"
 
 namespace kbench {
 namespace {
@@ -15,8 +22,30 @@ namespace {
 #endif
 
 constexpr char kFooter[] =
+    "Command: join LINE keeps the coordinator and the credentials of `kbench-server invite`.\n"
     "Exit codes: 0 stopped by a signal, 2 wrong usage, 5 the device, a runner or the data folder "
     "cannot be used, or the coordinator refused this worker, 75 another worker holds the device.";
+
+// The keys of the file that are flags; sections are worker_config.h's.
+class FlagsOnly final : public CLI::ConfigTOML {
+ public:
+  explicit FlagsOnly(const CLI::App& app) : app_(app) {}
+  std::vector<CLI::ConfigItem> from_config(std::istream& text) const override {
+    std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(text);
+    std::erase_if(items, [](const CLI::ConfigItem& item) { return !item.parents.empty(); });
+    for (const CLI::ConfigItem& item : items) {
+      if (app_.get_option_no_throw("--" + item.name) != nullptr) continue;
+      throw CLI::ConfigError("the configuration: '" + item.name +
+                                 "' is no flag; an interpreter stands below [env.NAME], as in "
+                                 "[env.default]",
+                             CLI::ExitCodes::ConfigError);
+    }
+    return items;
+  }
+
+ private:
+  const CLI::App& app_;
+};
 
 }  // namespace
 
@@ -48,15 +77,35 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
   app.add_option("--runner", options->runners,
                  "A runner program to drive instead of those beside this program; repeatable")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--config", options->config,
-                 "Which Python interpreters to use (default: " + DefaultWorkerConfigPath() +
-                     " where it exists, else the python3 on PATH)");
+  app.add_option("--credentials", options->credentials,
+                 "What `kbench-worker join` keeps (default: " + WorkerCredentialsPath() + ")");
+  app.set_config("--config", DefaultWorkerConfigPath(),
+                 "These flags as keys, and which Python interpreters to use ([env.NAME]); where it "
+                 "does not exist, the python3 on PATH");
+  app.config_formatter(std::make_shared<FlagsOnly>(app));
+  app.add_option("--label", options->labels,
+                 "KEY=VALUE: a label of the device, for selectors as label:rack=a; repeatable, in "
+                 "place of the same one of the configuration's [labels]")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag_callback(
       "--no-python", [options] { options->python = false; },
       "Start no Python runners: no torch, no Triton");
   app.add_option("--spares", options->spares,
                  "Warm spare runners of each program; of each Python one at most one")
       ->check(CLI::Range(0, 16))
+      ->capture_default_str();
+  app.add_option("--spool-cap", options->spool_bytes,
+                 "Bytes of results that may wait for the coordinator on this disk; beyond them "
+                 "results wait without samples, logs and code (1GiB)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--cache-cap", options->cache_bytes,
+                 "Bytes that compilers' caches (Triton's, torch's) may keep over a restart of the "
+                 "worker (8GiB)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--grace", options->grace_seconds,
+                 "Seconds that a running case has to end after a SIGTERM before it is handed back; "
+                 "a second SIGTERM hands it back at once")
+      ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();
   app.add_flag_callback(
       "--no-canaries", [options] { options->canaries = false; },
@@ -72,6 +121,9 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
   app.set_version_flag("--version", "kbench-worker " KBENCH_VERSION);
   try {
     app.parse(argc, argv);
+    if (app.get_config_ptr()->count() > 0) {
+      options->config = app.get_config_ptr()->as<std::string>();
+    }
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       app.exit(error);
@@ -87,12 +139,28 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
 
 absl::StatusOr<std::vector<PythonEnvironment>> PythonEnvironments(const WorkerOptions& options) {
   if (!options.python) return std::vector<PythonEnvironment>();
-  if (!options.config.empty()) return ReadWorkerConfig(options.config);
-  if (!options.runners.empty()) return std::vector<PythonEnvironment>();
+  const bool named = !options.config.empty();
+  if (!named && !options.runners.empty()) return std::vector<PythonEnvironment>();
+  std::vector<PythonEnvironment> environments;
   std::error_code error;
-  const std::string path = DefaultWorkerConfigPath();
-  if (std::filesystem::exists(path, error)) return ReadWorkerConfig(path);
-  return std::vector<PythonEnvironment>(1);
+  const std::string path = named ? options.config : DefaultWorkerConfigPath();
+  if (named || std::filesystem::exists(path, error)) {
+    KB_ASSIGN_OR_RETURN(environments, ReadWorkerConfig(path));
+  }
+  // A file that holds flags alone says nothing about Python.
+  if (environments.empty()) environments.emplace_back();
+  return environments;
+}
+
+absl::StatusOr<Labels> DeviceLabels(const WorkerOptions& options) {
+  std::error_code error;
+  const std::string path = options.config.empty() ? DefaultWorkerConfigPath() : options.config;
+  Labels labels;
+  if (!options.config.empty() || std::filesystem::exists(path, error)) {
+    std::ifstream file(path);
+    KB_ASSIGN_OR_RETURN(labels, ParseConfigLabels(file, path));
+  }
+  return MergeLabels(std::move(labels), options.labels);
 }
 
 std::vector<RunnerSpec> RunnerSpecs(const WorkerOptions& options, const DeviceFacts& facts,

@@ -1,13 +1,17 @@
-// The command line of kbench-worker, and what follows from it. Pure apart from the defaults' paths.
+// The command line of kbench-worker and the flags in its configuration file, and what follows from
+// them. Pure apart from the defaults' paths and reading the file.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "worker/daemon/runner_process.h"
+#include "worker/daemon/spool.h"
 #include "worker/daemon/worker_config.h"
+#include "worker/daemon/worker_labels.h"
 #include "worker/device/device.h"
 
 namespace kbench {
@@ -25,10 +29,15 @@ struct WorkerOptions {
   std::string data_dir;
   std::vector<std::string> runners;
   int spares = 3;
+  std::int64_t spool_bytes = Spool::kMostBytes;
+  std::int64_t cache_bytes = std::int64_t{8} << 30;
+  double grace_seconds = 60;  // after a SIGTERM, for the running case
   bool canaries = true;
   bool retune = false;
   bool python = true;
-  std::string config;  // empty: the default path, where there is a file
+  std::vector<std::string> labels;  // "rack=a"
+  std::string config;               // empty: the default path, where there is a file
+  std::string credentials;          // empty: the default path of what `join` keeps
   std::string log_level = "info";
 };
 
@@ -38,6 +47,9 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
 // The Python environments to offer: those of the configuration, else "default" with the python3 on
 // PATH; none with --no-python, or where --runner replaces all runners and no --config is given.
 absl::StatusOr<std::vector<PythonEnvironment>> PythonEnvironments(const WorkerOptions& options);
+
+// Labels of the device: those of the configuration, and --label in their place.
+absl::StatusOr<Labels> DeviceLabels(const WorkerOptions& options);
 
 // The runner programs to drive on the device, with their arguments and environment; not the Python
 // ones.

@@ -3,6 +3,7 @@
 // heartbeat, and is thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,8 +13,11 @@
 #include "absl/status/statusor.h"
 #include "kbench/v1/device.pb.h"
 #include "kbench/v1/result.pb.h"
+#include "worker/device/driver_versions.h"
 
 namespace kbench {
+
+inline constexpr char kNvmlLibrary[] = "libnvidia-ml.so.1";
 
 struct DeviceFacts {
   // Identity, memory, peaks, settings; no name, worker or implementations yet.
@@ -37,6 +41,19 @@ struct ForeignProcess {
   // Share of the device's time it computed since the last look, 0 to 1; -1 where the driver does
   // not tell.
   double utilization = -1;
+  std::int64_t memory_bytes = 0;  // on the device; 0 where the driver does not tell
+};
+
+// What broke on the device, as its driver reports it.
+struct ObservedFault {
+  std::string kind;     // XID, ECC
+  std::string message;  // one sentence with the figures
+};
+
+enum class DriverState {
+  kFine,
+  kMismatch,  // upgraded without a restart of the machine: no new runner can use the device
+  kStale,     // new processes could use it, this one cannot: its library is the old one
 };
 
 class DeviceMonitor {
@@ -56,6 +73,14 @@ class DeviceMonitor {
   // Who else is on the device, and what they computed since the last call (at least one second is
   // looked at). Empty where a device cannot tell its users apart, as a CPU.
   virtual std::vector<ForeignProcess> Foreign() { return {}; }
+  // Faults since the last call.
+  virtual std::vector<ObservedFault> NewFaults() { return {}; }
+  // Whether the driver in the kernel and its library fit; the message of kMismatch names both
+  // versions where they are known.
+  virtual DriverState Driver(std::string* /*message*/) { return DriverState::kFine; }
+  // The same as it was last seen, by whatever looked. Never asks the device: may be called while
+  // one is measured.
+  virtual std::vector<ForeignProcess> LastForeign() { return {}; }
 };
 
 struct OpenedDevice {
@@ -64,8 +89,10 @@ struct OpenedDevice {
 };
 
 // `spec`: cpu, cpu:0-3, a GPU's index, GPU-<uuid>, MIG-<uuid>. Errors are one line that names what
-// exists. `nvml` is the driver's management library.
+// exists; a driver that does not fit its library is told as driver_versions.h says. `nvml` is the
+// driver's management library, `kernel_driver` where the kernel tells its version.
 absl::StatusOr<OpenedDevice> OpenDevice(const std::string& spec,
-                                        const std::string& nvml = "libnvidia-ml.so.1");
+                                        const std::string& nvml = kNvmlLibrary,
+                                        const std::string& kernel_driver = kKernelDriverFile);
 
 }  // namespace kbench

@@ -42,13 +42,19 @@ std::string ListGpus(const Nvml& nvml) {
                       : "this machine has " + list;
 }
 
-absl::StatusOr<nvmlDevice_t> FindGpu(const Nvml& nvml, const std::string& spec) {
+absl::Status Mismatch(const Nvml& nvml, const std::string& kernel_driver) {
+  return DriverMismatch(ReadDriverVersions(nvml.path, kernel_driver));
+}
+
+absl::StatusOr<nvmlDevice_t> FindGpu(const Nvml& nvml, const std::string& spec,
+                                     const std::string& kernel_driver) {
   nvmlDevice_t handle = nullptr;
   const bool by_uuid = spec.rfind("GPU-", 0) == 0 || spec.rfind("MIG-", 0) == 0;
   const nvmlReturn_t error =
       by_uuid ? nvml.ByUuid(spec.c_str(), &handle)
               : nvml.ByIndex(static_cast<unsigned>(std::atoi(spec.c_str())), &handle);
   if (error == NVML_SUCCESS) return handle;
+  if (error == NVML_ERROR_LIB_RM_VERSION_MISMATCH) return Mismatch(nvml, kernel_driver);
   return absl::NotFoundError("there is no GPU " + spec + " (" + nvml.ErrorString(error) +
                              "): " + ListGpus(nvml));
 }
@@ -156,13 +162,15 @@ struct Found {
   nvmlDevice_t slice = nullptr;  // null: the whole board
 };
 
-absl::StatusOr<Found> InitAndFind(const Nvml& nvml, const std::string& spec) {
+absl::StatusOr<Found> InitAndFind(const Nvml& nvml, const std::string& spec,
+                                  const std::string& kernel_driver) {
   if (const nvmlReturn_t error = nvml.Init(); error != NVML_SUCCESS) {
+    if (error == NVML_ERROR_LIB_RM_VERSION_MISMATCH) return Mismatch(nvml, kernel_driver);
     return absl::UnavailableError(std::string("the NVIDIA driver does not start (") +
                                   nvml.ErrorString(error) +
                                   "): check that nvidia-smi works, or use --device cpu");
   }
-  auto handle = FindGpu(nvml, spec);
+  auto handle = FindGpu(nvml, spec, kernel_driver);
   if (!handle.ok()) return handle.status();
   return Found{Identity(nvml, *handle), Board(nvml, *handle),
                IsMig(nvml, *handle) ? *handle : nullptr};
@@ -170,12 +178,14 @@ absl::StatusOr<Found> InitAndFind(const Nvml& nvml, const std::string& spec) {
 
 }  // namespace
 
-absl::StatusOr<OpenedDevice> OpenGpu(const std::string& spec, const std::string& nvml_path) {
+absl::StatusOr<OpenedDevice> OpenGpu(const std::string& spec, const std::string& nvml_path,
+                                     const std::string& kernel_driver) {
   auto nvml = Nvml::Load(nvml_path);
   if (!nvml.ok()) return nvml.status();
   auto thread = std::make_shared<DeadlineThread>();
   auto found = thread->Get<absl::StatusOr<Found>>(
-      [nvml = *nvml, spec] { return InitAndFind(*nvml, spec); }, kOpenDeadlineSeconds);
+      [nvml = *nvml, spec, kernel_driver] { return InitAndFind(*nvml, spec, kernel_driver); },
+      kOpenDeadlineSeconds);
   if (!found) {
     return absl::DeadlineExceededError(
         "the NVIDIA driver did not answer within 20 s: check that nvidia-smi works");
@@ -183,7 +193,7 @@ absl::StatusOr<OpenedDevice> OpenGpu(const std::string& spec, const std::string&
   if (!found->ok()) return found->status();
   OpenedDevice opened;
   opened.facts = (*found)->facts;
-  opened.monitor = MakeGpuMonitor(*nvml, (*found)->board, (*found)->slice, thread);
+  opened.monitor = MakeGpuMonitor(*nvml, (*found)->board, (*found)->slice, thread, kernel_driver);
   return opened;
 }
 

@@ -10,6 +10,7 @@
 namespace kbench {
 
 // `spec`: an index, GPU-<uuid> or MIG-<uuid>.
-absl::StatusOr<OpenedDevice> OpenGpu(const std::string& spec, const std::string& nvml_path);
+absl::StatusOr<OpenedDevice> OpenGpu(const std::string& spec, const std::string& nvml_path,
+                                     const std::string& kernel_driver);
 
 }  // namespace kbench

@@ -1,12 +1,15 @@
 #include "worker/device/gpu_monitor.h"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
 #include <set>
 #include <thread>
 #include <utility>
 
 #include "proto/support/clock.h"
 #include "proto/support/mutex.h"
+#include "worker/device/gpu_faults.h"
 #include "worker/device/gpu_sample.h"
 #include "worker/device/process_owner.h"
 
@@ -26,8 +29,14 @@ constexpr double kCountedThrottleShare = 0.005;
 class GpuMonitor final : public DeviceMonitor {
  public:
   GpuMonitor(std::shared_ptr<const Nvml> nvml, nvmlDevice_t board, nvmlDevice_t slice,
-             std::shared_ptr<DeadlineThread> thread)
-      : nvml_(std::move(nvml)), board_(board), slice_(slice), calls_(std::move(thread)) {
+             std::shared_ptr<DeadlineThread> thread, std::string kernel_driver)
+      : nvml_(std::move(nvml)),
+        board_(board),
+        slice_(slice),
+        calls_(std::move(thread)),
+        kernel_driver_(std::move(kernel_driver)),
+        files_tell_(FilesAgree()),
+        faults_(nvml_, board) {
     sampler_ = std::thread([this] { SampleLoop(); });
   }
   ~GpuMonitor() override {
@@ -51,6 +60,8 @@ class GpuMonitor final : public DeviceMonitor {
 
   void Begin() override {
     RefreshUsers(kUsersSeconds);
+    // Before the counters: their call ends after every look at the users that was begun.
+    *in_burst_ = true;
     auto counters = Call<GpuCounters>(ReadGpuCounters);
     MutexLock lock(mutex_);
     counters_ = std::move(counters);
@@ -64,6 +75,7 @@ class GpuMonitor final : public DeviceMonitor {
     // A last sample for bursts shorter than the sampler's step.
     const auto last = Call<GpuSample>(TakeGpuSample);
     const auto counters = Call<GpuCounters>(ReadGpuCounters);
+    *in_burst_ = false;
     std::vector<GpuSample> samples;
     std::optional<GpuCounters> before;
     double seconds = 0;
@@ -85,13 +97,23 @@ class GpuMonitor final : public DeviceMonitor {
     return telemetry;
   }
 
+  std::vector<ObservedFault> NewFaults() override { return faults_.Take(); }
+
+  DriverState Driver(std::string* message) override {
+    const DriverVersions versions = ReadDriverVersions(nvml_->path, kernel_driver_);
+    const auto error = AskMemory();
+    const bool refused = error && *error == NVML_ERROR_LIB_RM_VERSION_MISMATCH;
+    // What a new process would find: this one may still hold the library that fits.
+    const bool by_files = files_tell_ && versions.known();
+    if (by_files ? versions.kernel != versions.library : refused) {
+      *message = MismatchMessage(versions);
+      return DriverState::kMismatch;
+    }
+    return refused ? DriverState::kStale : DriverState::kFine;
+  }
+
   absl::Status Check() override {
-    const auto error = calls_->Get<nvmlReturn_t>(
-        [nvml = nvml_, board = board_] {
-          nvmlMemory_t memory{};
-          return nvml->MemoryInfo(board, &memory);
-        },
-        kCallDeadlineSeconds);
+    const auto error = AskMemory();
     if (!error) return absl::UnavailableError("the NVIDIA driver does not answer");
     if (*error != NVML_SUCCESS) {
       return absl::UnavailableError(std::string("the GPU does not answer: ") +
@@ -108,34 +130,49 @@ class GpuMonitor final : public DeviceMonitor {
 
   std::vector<ForeignProcess> Foreign() override {
     RefreshUsers(0);
+    return LastForeign();
+  }
+
+  std::vector<ForeignProcess> LastForeign() override {
     std::vector<ForeignProcess> foreign;
-    {
-      MutexLock lock(mutex_);
-      const Strangers strangers = FindStrangers();
-      for (const unsigned pid : strangers.pids) {
-        foreign.push_back({static_cast<int>(pid), "", "", UtilizationOf(pid)});
-      }
-      // Their number is known, not who they are.
-      foreign.resize(static_cast<std::size_t>(strangers.count));
+    MutexLock lock(mutex_);
+    const Strangers strangers = FindStrangers();
+    for (const GpuProcess& process : strangers.processes) {
+      const ProcessOwner& owner = owners_[process.pid];
+      foreign.push_back({static_cast<int>(process.pid), owner.user, owner.command,
+                         UtilizationOf(process.pid), process.memory_bytes});
     }
-    for (ForeignProcess& process : foreign) {
-      const ProcessOwner owner = OwnerOf(process.pid);
-      process.user = owner.user;
-      process.command = owner.command;
-    }
+    // Their number is known, not who they are.
+    foreign.resize(static_cast<std::size_t>(strangers.count));
     return foreign;
   }
 
  private:
   struct Strangers {
     int count = 0;
-    std::vector<unsigned> pids;  // empty when they cannot be told from ours
+    std::vector<GpuProcess> processes;  // empty when they cannot be told from ours
   };
 
   template <typename T>
   std::optional<T> Call(T (*read)(const Nvml&, nvmlDevice_t)) {
     return calls_->Get<T>([read, nvml = nvml_, board = board_] { return read(*nvml, board); },
                           kCallDeadlineSeconds);
+  }
+
+  // The library works by now: files that say otherwise name their versions in another way.
+  bool FilesAgree() const {
+    const DriverVersions versions = ReadDriverVersions(nvml_->path, kernel_driver_);
+    return versions.known() && versions.kernel == versions.library;
+  }
+
+  // A call that only a sound driver answers.
+  std::optional<nvmlReturn_t> AskMemory() {
+    return calls_->Get<nvmlReturn_t>(
+        [nvml = nvml_, board = board_] {
+          nvmlMemory_t memory{};
+          return nvml->MemoryInfo(board, &memory);
+        },
+        kCallDeadlineSeconds);
   }
 
   void RefreshUsers(double most_age_seconds) {
@@ -148,12 +185,24 @@ class GpuMonitor final : public DeviceMonitor {
     }
     const auto since = static_cast<unsigned long long>(SystemClock().WallMicros()) -
                        static_cast<unsigned long long>(window * 1e6);
-    auto users = calls_->Get<GpuUsers>([nvml = nvml_, board = board_, slice = slice_,
-                                        since] { return ReadGpuUsers(*nvml, board, slice, since); },
-                                       kCallDeadlineSeconds);
+    auto users = calls_->Get<std::optional<GpuUsers>>(
+        [nvml = nvml_, board = board_, slice = slice_, since,
+         in_burst = in_burst_]() -> std::optional<GpuUsers> {
+          if (*in_burst) return std::nullopt;
+          return ReadGpuUsers(*nvml, board, slice, since);
+        },
+        kCallDeadlineSeconds);
+    if (users && !*users) return;  // a burst runs: what was seen last stands
+    std::map<unsigned, ProcessOwner> owners;
+    if (users) {
+      for (const GpuProcess& process : (*users)->processes) {
+        owners[process.pid] = OwnerOf(static_cast<int>(process.pid));
+      }
+    }
     MutexLock lock(mutex_);
     users_at_ = now;
-    users_ = users ? *std::move(users) : GpuUsers();
+    users_ = users ? *std::move(*users) : GpuUsers();
+    owners_ = std::move(owners);
   }
 
   void SampleLoop() {
@@ -177,15 +226,15 @@ class GpuMonitor final : public DeviceMonitor {
   // over our own count is foreign, and nobody can say which they are.
   Strangers FindStrangers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Strangers strangers;
-    for (const unsigned pid : users_.processes) {
-      if (past_.count(pid) == 0) strangers.pids.push_back(pid);
+    for (const GpuProcess& process : users_.processes) {
+      if (past_.count(process.pid) == 0) strangers.processes.push_back(process);
     }
     const std::size_t listed = users_.processes.size();
-    const bool anonymous = strangers.pids.size() == listed && !own_.empty();
-    strangers.count = static_cast<int>(strangers.pids.size());
+    const bool anonymous = strangers.processes.size() == listed && !own_.empty();
+    strangers.count = static_cast<int>(strangers.processes.size());
     if (anonymous) {
       strangers.count = std::max(0, static_cast<int>(listed) - static_cast<int>(own_.size()));
-      strangers.pids.clear();
+      strangers.processes.clear();
     }
     return strangers;
   }
@@ -202,11 +251,11 @@ class GpuMonitor final : public DeviceMonitor {
     telemetry->set_foreign_processes(strangers.count);
     telemetry->set_busy_mig_siblings(users_.busy_siblings);
     double total = 0;
-    for (const unsigned pid : strangers.pids) {
-      const double share = UtilizationOf(pid);
+    for (const GpuProcess& process : strangers.processes) {
+      const double share = UtilizationOf(process.pid);
       total = share < 0 || total < 0 ? -1 : total + share;
     }
-    if (strangers.count > 0 && strangers.pids.empty()) total = -1;
+    if (strangers.count > 0 && strangers.processes.empty()) total = -1;
     telemetry->set_foreign_utilization(std::min(total, 1.0));
   }
 
@@ -253,6 +302,9 @@ class GpuMonitor final : public DeviceMonitor {
   const nvmlDevice_t board_;
   const nvmlDevice_t slice_;
   const std::shared_ptr<DeadlineThread> calls_;
+  const std::string kernel_driver_;
+  const bool files_tell_;
+  GpuFaults faults_;
   Mutex mutex_;
   CondVar wake_;
   bool active_ ABSL_GUARDED_BY(mutex_) = false;
@@ -260,8 +312,11 @@ class GpuMonitor final : public DeviceMonitor {
   double began_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<GpuCounters> counters_ ABSL_GUARDED_BY(mutex_);  // at Begin()
   std::vector<GpuSample> samples_ ABSL_GUARDED_BY(mutex_);
+  // Shared with the calls, which a sick driver may let outlive this object.
+  const std::shared_ptr<std::atomic<bool>> in_burst_ = std::make_shared<std::atomic<bool>>(false);
   GpuUsers users_ ABSL_GUARDED_BY(mutex_);
-  double users_at_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: never asked
+  std::map<unsigned, ProcessOwner> owners_ ABSL_GUARDED_BY(mutex_);  // of users_
+  double users_at_ ABSL_GUARDED_BY(mutex_) = 0;                      // 0: never asked
   std::set<unsigned> own_ ABSL_GUARDED_BY(mutex_);
   std::set<unsigned> past_ ABSL_GUARDED_BY(mutex_);  // all that were ever ours
   std::thread sampler_;
@@ -271,8 +326,10 @@ class GpuMonitor final : public DeviceMonitor {
 
 std::unique_ptr<DeviceMonitor> MakeGpuMonitor(std::shared_ptr<const Nvml> nvml, nvmlDevice_t board,
                                               nvmlDevice_t slice,
-                                              std::shared_ptr<DeadlineThread> thread) {
-  return std::make_unique<GpuMonitor>(std::move(nvml), board, slice, std::move(thread));
+                                              std::shared_ptr<DeadlineThread> thread,
+                                              const std::string& kernel_driver) {
+  return std::make_unique<GpuMonitor>(std::move(nvml), board, slice, std::move(thread),
+                                      kernel_driver);
 }
 
 }  // namespace kbench

@@ -42,14 +42,19 @@ std::optional<double> ValueOf(const nvmlFieldValue_t& field) {
   }
 }
 
-std::vector<unsigned> ProcessesOn(const Nvml& nvml, nvmlDevice_t device) {
-  std::vector<unsigned> pids;
-  if (nvml.ComputeProcesses == nullptr) return pids;
+std::vector<GpuProcess> ProcessesOn(const Nvml& nvml, nvmlDevice_t device) {
+  std::vector<GpuProcess> processes;
+  if (nvml.ComputeProcesses == nullptr) return processes;
   std::vector<nvmlProcessInfo_t> infos(128);
   auto count = static_cast<unsigned>(infos.size());
-  if (nvml.ComputeProcesses(device, &count, infos.data()) != NVML_SUCCESS) return pids;
-  for (unsigned i = 0; i < count; ++i) pids.push_back(infos[i].pid);
-  return pids;
+  if (nvml.ComputeProcesses(device, &count, infos.data()) != NVML_SUCCESS) return processes;
+  for (unsigned i = 0; i < count; ++i) {
+    const unsigned long long used = infos[i].usedGpuMemory;
+    // All bits set: "not available".
+    const bool known = used < (1ull << 62);
+    processes.push_back({infos[i].pid, known ? static_cast<std::int64_t>(used) : 0});
+  }
+  return processes;
 }
 
 int BusySiblings(const Nvml& nvml, nvmlDevice_t board, nvmlDevice_t slice) {

@@ -2,6 +2,7 @@
 // run them on a DeadlineThread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,9 +29,14 @@ struct GpuCounters {
 };
 GpuCounters ReadGpuCounters(const Nvml& nvml, nvmlDevice_t board);
 
+struct GpuProcess {
+  unsigned pid = 0;
+  std::int64_t memory_bytes = 0;  // 0 where the driver does not tell
+};
+
 // Slow: milliseconds on a card with many processes.
 struct GpuUsers {
-  std::vector<unsigned> processes;  // with a compute context, on the slice where there is one
+  std::vector<GpuProcess> processes;  // with a compute context, on the slice where there is one
   bool utilization_known = false;
   std::map<unsigned, double> utilization;  // 0 to 1 by process; those that computed nothing miss
   int busy_siblings = 0;                   // other slices of the board with a process

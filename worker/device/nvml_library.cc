@@ -55,6 +55,14 @@ absl::StatusOr<std::shared_ptr<const Nvml>> Nvml::Load(const std::string& path) 
   Find(library, "nvmlDeviceGetFieldValues", &nvml->FieldValues);
   Find(library, "nvmlDeviceGetMaxMigDeviceCount", &nvml->MostMigDevices);
   Find(library, "nvmlDeviceGetMigDeviceHandleByIndex", &nvml->MigByIndex);
+  Find(library, "nvmlEventSetCreate", &nvml->EventSetCreate);
+  Find(library, "nvmlEventSetFree", &nvml->EventSetFree);
+  Find(library, "nvmlEventSetWait_v2", &nvml->EventSetWait);
+  Find(library, "nvmlDeviceRegisterEvents", &nvml->RegisterEvents);
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(nvml->Init), &info) != 0 && info.dli_fname != nullptr) {
+    nvml->path = info.dli_fname;
+  }
   return std::shared_ptr<const Nvml>(std::move(nvml));
 }
 

@@ -42,7 +42,12 @@ struct Nvml {
   nvmlReturn_t (*FieldValues)(nvmlDevice_t, int, nvmlFieldValue_t*) = nullptr;
   nvmlReturn_t (*MostMigDevices)(nvmlDevice_t, unsigned*) = nullptr;
   nvmlReturn_t (*MigByIndex)(nvmlDevice_t, unsigned, nvmlDevice_t*) = nullptr;
+  nvmlReturn_t (*EventSetCreate)(nvmlEventSet_t*) = nullptr;
+  nvmlReturn_t (*EventSetFree)(nvmlEventSet_t) = nullptr;
+  nvmlReturn_t (*EventSetWait)(nvmlEventSet_t, nvmlEventData_t*, unsigned) = nullptr;
+  nvmlReturn_t (*RegisterEvents)(nvmlDevice_t, unsigned long long, nvmlEventSet_t) = nullptr;
   const char* (*ErrorString)(nvmlReturn_t) = nullptr;
+  std::string path;  // the file that was loaded, as the loader found it
 
   // NOT_FOUND when there is no such library (no NVIDIA driver). Never unloaded: a hung call may
   // still be inside it.

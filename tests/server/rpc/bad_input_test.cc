@@ -66,6 +66,10 @@ const BadRequest kBadRequests[] = {
      absl::StatusCode::kFailedPrecondition, "UNKNOWN_DEVICE", "spec.device", "known devices: cpu"},
     {"priority", [](auto& r) { r.mutable_spec()->set_priority(1001); }, kInvalid, "OUT_OF_RANGE",
      "spec.priority", "1001"},
+    {"class", [](auto& r) { r.mutable_spec()->set_priority_class("interactiv"); }, kInvalid,
+     "UNKNOWN_CLASS", "spec.priority_class", "interactive, ci or batch, not interactiv"},
+    {"a long class", [](auto& r) { r.mutable_spec()->set_priority_class(std::string(300, 'c')); },
+     kInvalid, "TOO_LONG", "spec.priority_class", "300 bytes, at most 256"},
     {"target", [](auto& r) { r.mutable_spec()->mutable_policy()->set_target_ratio(0.9); }, kInvalid,
      "OUT_OF_RANGE", "spec.policy.target_ratio", "0.9"},
     {"NaN target",
@@ -215,7 +219,7 @@ TEST(BadInput, JustAfterAStartADeviceMayYetComeBack) {
 
 TEST(BadInput, AFullQueueShedsWithRetryInfo) {
   CoordinatorOptions options = TestServer::DefaultOptions();
-  options.most_queued_cases = 5;
+  options.limits.most_queued_cases = 5;
   TestServer server(options);
   server.MustSubmit(MatmulJob(5));
   const auto job = server.Submit(MatmulJob(1));

@@ -112,7 +112,7 @@ Device FakeDevice(const std::string& name, const std::string& kind) {
   Device device;
   device.set_name(name);
   device.set_kind(kind);
-  device.set_model("Fake " + name);
+  device.set_model("Fake " + kind);  // those of a kind are of one model
   device.set_memory_bytes(std::int64_t{1} << 30);
   device.set_hostname("host");
   if (kind == "cuda") device.set_uuid("GPU-" + name);

@@ -32,6 +32,13 @@ class TestServer {
 
   // Ends the server without a farewell and starts another over the same data.
   void Restart();
+  // Ends the server, does something to its folders, and starts another.
+  template <typename F>
+  void StopFor(F work) {
+    server_.reset();
+    work();
+    Start();
+  }
   Server& server() { return *server_; }
   std::shared_ptr<grpc::Channel> channel() const { return channel_; }
   kbench::v1::JobService::Stub& jobs() { return *jobs_; }
@@ -85,6 +92,7 @@ class FakeWorker {
             const std::string& state = "READY");
   void Beat(const kbench::v1::Heartbeat& heartbeat);
   void Progress(const kbench::v1::AttemptId& id, int round);
+  void Send(const kbench::v1::WorkerMessage& message) { stream_->Write(message); }
   void SendResult(const kbench::v1::AttemptResult& result);
   // A good result for everything an assignment asks for.
   static kbench::v1::AttemptResult GoodResult(const kbench::v1::Assign& assign);

@@ -9,60 +9,11 @@
 #include "proto/support/error.h"
 #include "server/rpc/coordinator.h"
 #include "server/store/sqlite.h"
+#include "tests/server/rpc/flaky_store.h"
 #include "tests/server/rpc/harness.h"
 
 namespace kbench::server {
 namespace {
-
-// Passes everything on, except that commits fail while `down`.
-class FlakyStore final : public store::Store {
- public:
-  explicit FlakyStore(std::unique_ptr<store::Store> inner) : inner_(std::move(inner)) {}
-  std::atomic<bool> down = false;
-
-  void Commit(store::Batch batch, store::Committed done) override {
-    if (down) {
-      // On the writer's thread and in order, as a real failure would come.
-      inner_->Commit({}, [done](const absl::Status&, const auto&) {
-        done(absl::UnavailableError("the disk is full"), {});
-      });
-      return;
-    }
-    inner_->Commit(std::move(batch), std::move(done));
-  }
-  absl::StatusOr<std::optional<store::Request>> FindRequest(const std::string& id) override {
-    return inner_->FindRequest(id);
-  }
-  absl::StatusOr<v1::Job> GetJob(const std::string& name, bool with_results) override {
-    return inner_->GetJob(name, with_results);
-  }
-  absl::StatusOr<store::JobPage> ListJobs(const store::JobFilter& filter) override {
-    return inner_->ListJobs(filter);
-  }
-  absl::StatusOr<std::vector<v1::JobEvent>> ReadEvents(const std::string& job, std::int64_t after,
-                                                       int most) override {
-    return inner_->ReadEvents(job, after, most);
-  }
-  absl::StatusOr<v1::Result> GetResult(const std::string& name) override {
-    return inner_->GetResult(name);
-  }
-  absl::StatusOr<store::ResultPage> ListResults(const store::ResultFilter& filter) override {
-    return inner_->ListResults(filter);
-  }
-  absl::StatusOr<std::vector<v1::Result>> LatestResults(int most) override {
-    return inner_->LatestResults(most);
-  }
-  absl::StatusOr<std::vector<v1::Artifact>> ListArtifacts(const std::string& job) override {
-    return inner_->ListArtifacts(job);
-  }
-  absl::StatusOr<v1::Artifact> GetArtifact(const std::string& name) override {
-    return inner_->GetArtifact(name);
-  }
-  absl::StatusOr<store::Restored> Restore() override { return inner_->Restore(); }
-
- private:
-  std::unique_ptr<store::Store> inner_;
-};
 
 class RecordingLink final : public WorkerLink {
  public:

@@ -245,7 +245,8 @@ TEST(Workers, ASilentWorkersLeaseExpiresAndItsLateResultIsFencedOff) {
   const auto first = silent.Assign();
   ASSERT_TRUE(first.has_value());
   server.WaitFor(job.name(), JOB_STATE_QUEUED);
-  FakeWorker other(server, "w2", FakeDevice("cpu2", "cpu"));
+  Device twin = FakeDevice("cpu2", "cpu");
+  FakeWorker other(server, "w2", twin);
   const auto second = other.Assign();
   ASSERT_TRUE(second.has_value());
   EXPECT_GT(second->id().epoch(), first->id().epoch());

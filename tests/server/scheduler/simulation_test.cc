@@ -66,7 +66,7 @@ class Simulation {
         Beat(worker);
         break;
     }
-    if (Pick(40) == 0) world_.Pass(25);  // everybody is silent for longer than a lease
+    if (Pick(40) == 0) world_.Pass(35);  // everybody is silent for longer than a lease
     world_.Advance(0.3);
     world_.Tick();
     Deliver();

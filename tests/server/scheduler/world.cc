@@ -50,6 +50,13 @@ void World::Apply(const Effects& effects) {
     entry.started_at = job.started_at;
     entry.ended_at = job.ended_at;
   }
+  for (const OwnerUsage& usage : effects.usages) {
+    if (usage.seconds > 0) {
+      usages_[usage.owner] = usage;
+    } else {
+      usages_.erase(usage.owner);
+    }
+  }
   for (const AssignTo& assign : effects.assigns) {
     if (!epochs_.insert(assign.epoch).second) fault_ = "an epoch was used twice";
     assigns_.push_back(assign);
@@ -65,7 +72,9 @@ void World::Restart() {
   for (const auto& [name, job] : durable_) {
     if (!IsFinal(job.state)) jobs.push_back(job);
   }
-  Apply(scheduler_->Restore(now_, std::move(jobs), next_epoch_));
+  std::vector<OwnerUsage> usages;
+  for (const auto& [owner, usage] : usages_) usages.push_back(usage);
+  Apply(scheduler_->Restore(now_, std::move(jobs), next_epoch_, usages));
 }
 
 void World::Add(const std::string& name, int cases, const std::string& device, int priority,
@@ -73,7 +82,6 @@ void World::Add(const std::string& name, int cases, const std::string& device, i
   JobEntry job;
   job.name = name;
   job.priority = priority;
-  job.order = next_order_++;
   job.device = device;
   job.queue_deadline = queue_deadline;
   for (int i = 0; i < cases; ++i) {
@@ -88,7 +96,6 @@ void World::AddNeeding(const std::string& name, const std::vector<std::string>& 
                        const std::string& device) {
   JobEntry job;
   job.name = name;
-  job.order = next_order_++;
   job.device = device;
   for (const std::string& need : needs) {
     Case item;
@@ -99,8 +106,24 @@ void World::AddNeeding(const std::string& name, const std::vector<std::string>& 
   AddEntry(std::move(job));
 }
 
+void World::AddHold(const std::string& name, const std::string& device) {
+  JobEntry job;
+  job.name = name;
+  job.order = next_order_++;
+  job.device = device;
+  job.hold = true;
+  job.cases.emplace_back().ref = {name, 0};
+  AddEntry(std::move(job));
+}
+
 void World::AddEntry(JobEntry job) {
-  durable_[job.name] = job;
+  job.submitted_at = now_;
+  if (job.order == 0) job.order = next_order_++;
+  JobEntry& mirror = durable_[job.name] = job;
+  for (Case& item : mirror.cases) {
+    // As the store makes it: waiting; that it has ended already is a transition.
+    item.state = State::kQueued;
+  }
   Apply(scheduler_->AddJob(now_, std::move(job)));
 }
 
@@ -161,7 +184,9 @@ std::string World::Check() const {
       if (item.lease && !leased_devices.insert(item.device).second) {
         return item.device + ": two attempts on one device";
       }
-      if ((item.state == State::kSucceeded) != (accepted_.count(item.ref) > 0)) {
+      // A hold needs no result to end well.
+      const bool answered = accepted_.count(item.ref) + reused_.count(item.ref) > 0;
+      if (!job.hold && (item.state == State::kSucceeded) != answered) {
         return name + ": succeeded and accepted results differ";
       }
     }

@@ -28,6 +28,7 @@ class World {
            double queue_deadline = 0);
   void AddNeeding(const std::string& name, const std::vector<std::string>& needs,
                   const std::string& device);
+  void AddHold(const std::string& name, const std::string& device);
   WorkerEntry Worker(const std::string& id, const std::string& boot, const std::string& device,
                      const std::string& kind) const;
   HelloAnswer Hello(const WorkerEntry& worker, const std::vector<Held>& held = {});
@@ -53,8 +54,13 @@ class World {
   // Empty when the scheduler's state equals the mirror and all invariants hold.
   std::string Check() const;
 
- private:
+  // A whole entry; its `order` is set here where it has none.
   void AddEntry(JobEntry job);
+  const std::map<std::string, OwnerUsage>& usages() const { return usages_; }
+  // The case ends with the results of another: no attempt's result is accepted for it.
+  void Reused(const CaseRef& ref) { reused_.insert(ref); }
+
+ private:
   void Reset() { scheduler_ = std::make_unique<Scheduler>(options_); }
 
   Options options_;
@@ -63,10 +69,12 @@ class World {
   std::int64_t next_order_ = 1;
   std::int64_t next_epoch_ = 1;
   std::map<std::string, JobEntry> durable_;
+  std::map<std::string, OwnerUsage> usages_;
   std::vector<AssignTo> assigns_;
   std::vector<CancelOn> cancels_;
   std::set<std::int64_t> epochs_;
   std::set<CaseRef> accepted_;
+  std::set<CaseRef> reused_;
   std::string fault_;
 };
 

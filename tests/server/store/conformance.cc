@@ -323,4 +323,99 @@ TEST_P(StoreConformance, ManyThreadsCommitAndRead) {
   EXPECT_EQ(store_->ListJobs(filter)->jobs.size(), std::size_t{kThreads * kJobs});
 }
 
+TEST_P(StoreConformance, TheNewestUsageOfAnOwnerComesBackAndZeroForgetsIt) {
+  Batch batch;
+  batch.usages = {{"ana", 10.5, 1'700'000'000.25}, {"bob", 3, 5}, {"ana", 20.5, 1'700'000'001.5}};
+  ASSERT_TRUE(CommitNow(*store_, std::move(batch)).first.ok());
+  Reopen();
+  auto restored = store_->Restore();
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  ASSERT_EQ(restored->usages.size(), 2u);
+  EXPECT_EQ(restored->usages[0].owner, "ana");
+  EXPECT_EQ(restored->usages[0].seconds, 20.5);
+  EXPECT_EQ(restored->usages[0].as_of, 1'700'000'001.5);
+  Batch forget;
+  forget.usages = {{"bob", 0, 6}};
+  ASSERT_TRUE(CommitNow(*store_, std::move(forget)).first.ok());
+  restored = store_->Restore();
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_EQ(restored->usages.size(), 1u);
+}
+
+TEST_P(StoreConformance, RecentDurationsAreOfWholeCasesThatSucceeded) {
+  Batch batch = JobBatch(MakeJob("jobs/a", 3, 1));
+  batch.cases.push_back(Ended("jobs/a", 0, State::kSucceeded));
+  batch.cases.push_back(Ended("jobs/a", 1, State::kFailed));
+  batch.cases.push_back(Ended("jobs/a", 2, State::kSucceeded));
+  batch.results.push_back(MakeResult("jobs/a", 0, 0, "cublas", 1e-3));
+  batch.results.push_back(MakeResult("jobs/a", 0, 1, "cuda/naive", 1e-3));
+  batch.results.push_back(MakeResult("jobs/a", 1, 0, "cublas", 1e-3));
+  batch.results.push_back(MakeResult("jobs/a", 2, 0, "triton", 1e-3));
+  ASSERT_TRUE(CommitNow(*store_, std::move(batch)).first.ok());
+  const auto durations = store_->RecentDurations(100);
+  ASSERT_TRUE(durations.ok()) << durations.status();
+  ASSERT_EQ(durations->size(), 2u);
+  const CaseDuration& first = (*durations)[0];
+  EXPECT_EQ(first.kernel, "matmul");
+  EXPECT_EQ(first.dtype, "fp16");
+  EXPECT_EQ(first.shape, "m=1");
+  EXPECT_EQ(first.mode, "cold");
+  EXPECT_EQ(first.device, "gpu0");
+  EXPECT_EQ(first.seconds, 1.25);
+  EXPECT_THAT(first.implementations, ::testing::UnorderedElementsAre("cublas", "cuda/naive"));
+  EXPECT_THAT((*durations)[1].implementations, ::testing::ElementsAre("triton")) << "oldest first";
+  EXPECT_EQ(store_->RecentDurations(3)->size(), 1u) << "a case that is cut would look slow";
+}
+
+TEST_P(StoreConformance, DevicesMaintenanceFaultsAndDefaultsAreKept) {
+  Batch batch;
+  KnownDevice known;
+  known.device.set_name("gpu0");
+  known.device.set_worker("w1");
+  (*known.device.mutable_labels())["rack"] = "a";
+  known.seen_at = 1'700'000'000.5;
+  batch.devices.known.push_back(known);
+  MaintenanceRecord asked{"gpu0", false, {}};
+  asked.maintenance.set_kind("drain");
+  asked.maintenance.set_reason("new fans");
+  asked.maintenance.set_by("ana");
+  asked.maintenance.mutable_since()->set_seconds(1'700'000'000);
+  MaintenanceRecord automatic = asked;
+  automatic.automatic = true;
+  automatic.maintenance.set_kind("quarantine");
+  automatic.maintenance.set_good_canaries(2);
+  batch.devices.maintenance = {asked, automatic};
+  batch.devices.faults.push_back({"gpu0", "boot1", 7});
+  batch.devices.defaults = {{"", "gpu0"}, {"ana", "model=L4"}};
+  ASSERT_TRUE(CommitNow(*store_, batch).first.ok());
+  Reopen();
+  auto stored = store_->ReadDevices();
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  ASSERT_EQ(stored->known.size(), 1u);
+  EXPECT_EQ(stored->known[0].device.labels().at("rack"), "a");
+  EXPECT_EQ(stored->known[0].seen_at, 1'700'000'000.5);
+  ASSERT_EQ(stored->maintenance.size(), 2u);
+  EXPECT_EQ(stored->maintenance[0].maintenance.SerializeAsString(),
+            asked.maintenance.SerializeAsString());
+  EXPECT_EQ(stored->maintenance[1].maintenance.good_canaries(), 2);
+  ASSERT_EQ(stored->faults.size(), 1u);
+  EXPECT_EQ(stored->faults[0].number, 7);
+  ASSERT_EQ(stored->defaults.size(), 2u);
+  EXPECT_EQ(stored->defaults[1].device, "model=L4");
+
+  Batch end;
+  end.devices.forgotten.push_back("gpu0");
+  end.devices.maintenance = {{"gpu0", true, {}}};
+  end.devices.faults.push_back({"gpu0", "boot2", 1});
+  end.devices.defaults = {{"", "cpu"}, {"ana", ""}};
+  ASSERT_TRUE(CommitNow(*store_, end).first.ok());
+  stored = store_->ReadDevices();
+  EXPECT_TRUE(stored->known.empty());
+  ASSERT_EQ(stored->maintenance.size(), 1u);
+  EXPECT_FALSE(stored->maintenance[0].automatic);
+  EXPECT_EQ(stored->faults[0].boot_id, "boot2");
+  ASSERT_EQ(stored->defaults.size(), 1u);
+  EXPECT_EQ(stored->defaults[0].device, "cpu");
+}
+
 }  // namespace kbench::store

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "proto/support/error.h"
+#include "server/store/migrations.h"
 #include "tests/server/store/conformance.h"
 #include "tests/server/store/temp_dir.h"
 
@@ -196,21 +197,30 @@ TEST(SqliteStore, TheSameCodeIsKeptOnce) {
       "INSERT INTO one SELECT count(*) = 2 FROM artifacts WHERE length(content) = 0");
 }
 
-TEST(SqliteStore, AnOlderSchemaIsBroughtUpToDate) {
-  TempDir dir;
-  {
+// A database as the first `steps` migrations made it, with a job and an artifact.
+void MakeOldDatabase(const std::string& path, std::size_t steps) {
+  std::string sql;
+  for (std::size_t i = 0; i < steps; ++i) sql += Migrations()[i] + ";";
+  Sql(path, sql +
+                "INSERT INTO jobs (name, owner, request_digest, spec, created_at, priority, "
+                "line_order, device, queue_deadline) VALUES ('jobs/a', 'ada', '', x'', 1, 500, 1, "
+                "'', 0); INSERT INTO cases (job, case_index) VALUES (1, 0);"
+                "INSERT INTO artifacts (name, job, media_type, size_bytes, content) VALUES "
+                "('artifacts/a-0-x', 1, 'text/plain', 3, x'616263');"
+                "PRAGMA application_id=1801610606; PRAGMA user_version=" +
+                std::to_string(steps));
+}
+
+TEST(SqliteStore, EveryOlderSchemaIsBroughtUpToDate) {
+  for (std::size_t steps = 1; steps <= Migrations().size(); ++steps) {
+    TempDir dir;
+    MakeOldDatabase(dir / "kbench.db", steps);
     auto store = OpenSqliteStore({.data_dir = dir.path()});
-    ASSERT_TRUE(CommitNow(**store, JobBatch(MakeJob("jobs/a", 1, 1))).first.ok());
+    ASSERT_TRUE(store.ok()) << store.status();
+    EXPECT_EQ((*store)->GetArtifact("artifacts/a-0-x")->content(), "abc");
+    EXPECT_EQ((*store)->GetJob("jobs/a", true)->cases_size(), 1);
+    EXPECT_EQ((*store)->Restore()->jobs.size(), 1u);
   }
-  Sql(dir / "kbench.db",
-      "DROP TABLE artifacts; DROP TABLE contents; CREATE TABLE artifacts (id INTEGER PRIMARY KEY "
-      "AUTOINCREMENT, name TEXT NOT NULL UNIQUE, job INTEGER NOT NULL REFERENCES jobs (id), "
-      "media_type TEXT NOT NULL, size_bytes INTEGER NOT NULL, content BLOB NOT NULL) STRICT; "
-      "INSERT INTO artifacts VALUES (1, 'artifacts/a-0-x', 1, 'text/plain', 3, x'616263'); "
-      "PRAGMA user_version=1");
-  auto store = OpenSqliteStore({.data_dir = dir.path()});
-  ASSERT_TRUE(store.ok()) << store.status();
-  EXPECT_EQ((*store)->GetArtifact("artifacts/a-0-x")->content(), "abc");
 }
 
 TEST(SqliteStore, ANewerSchemaOrAForeignDatabaseIsRefused) {

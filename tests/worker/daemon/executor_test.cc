@@ -154,7 +154,90 @@ TEST_F(ExecutorTest, CanariesFlyWhileIdleAndSurviveARestart) {
   Make();
   executor_->Begin(cancel_);
   EXPECT_EQ(condition_.Get().calibration.canaries(), 5);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(executor_->IdleWorkIn(0.05), 0) << "after a start three are flown at once";
+    executor_->Idle(cancel_);
+  }
+  EXPECT_EQ(condition_.Get().canary.count(), 3);
   EXPECT_GT(executor_->IdleWorkIn(1e6), 3500);
+}
+
+TEST_F(ExecutorTest, ADriftingCanaryMarksResultsUntilItIsBack) {
+  const std::string factor = dir_ + "/factor";
+  Make({"--sum-factor", factor});
+  executor_->Begin(cancel_);
+  const auto verdict = [&] {
+    const auto result = executor_->Run(Case(1, false), cancel_, nullptr).result.results(0);
+    executor_->Settle();
+    return result.verdict_reasons_size() > 0 &&
+           result.verdict_reasons().end()[-1] == "CANARY_DRIFT";
+  };
+  for (int i = 0; i < 6; ++i) executor_->Idle(cancel_);
+  EXPECT_FALSE(condition_.Get().canary.drifting());
+  EXPECT_NEAR(condition_.Get().canary.ratio(), 1, 1e-3);
+  EXPECT_FALSE(verdict());
+  std::ofstream(factor) << "1.3";
+  executor_->Idle(cancel_);
+  EXPECT_TRUE(condition_.Get().canary.drifting());
+  EXPECT_THAT(condition_.Get().canary.message(), HasSubstr("30.0 % longer"));
+  EXPECT_TRUE(condition_.Get().faults.empty()) << "a warning, no fault";
+  EXPECT_TRUE(verdict());
+  const double wait = executor_->IdleWorkIn(1e6);
+  EXPECT_GT(wait, 500);
+  EXPECT_LT(wait, 601) << "sooner than in an hour";
+  // A restart forgets nothing of it.
+  Make({"--sum-factor", factor});
+  executor_->Begin(cancel_);
+  EXPECT_TRUE(verdict());
+  std::ofstream(factor) << "1";
+  executor_->Idle(cancel_);
+  EXPECT_FALSE(condition_.Get().canary.drifting());
+  EXPECT_FALSE(verdict());
+}
+
+TEST_F(ExecutorTest, ACanaryThatComputesWronglyIsAFaultAndThreeGoodOnesFollowAtOnce) {
+  const std::string factor = dir_ + "/factor";
+  Make({"--sum-factor", factor});
+  executor_->Begin(cancel_);
+  for (int i = 0; i < 5; ++i) executor_->Idle(cancel_);
+  EXPECT_GT(executor_->IdleWorkIn(1e6), 3500);
+  const std::int64_t count = condition_.Get().canary.count();
+  std::ofstream(factor) << "wrong";
+  executor_->Idle(cancel_);
+  ASSERT_EQ(condition_.Get().faults.size(), 1u);
+  EXPECT_EQ(condition_.Get().faults[0].kind(), "WRONG_RESULTS");
+  EXPECT_EQ(condition_.Get().faults[0].number(), 1);
+  EXPECT_THAT(condition_.Get().faults[0].message(), HasSubstr("sum in fp32 with cpu/naive computed "
+                                                              "wrongly: relative error 5.00e-01"));
+  EXPECT_EQ(condition_.Get().canary.count(), count) << "not one that came back right";
+  std::ofstream(factor) << "1";
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(executor_->IdleWorkIn(0.05), 0);
+    executor_->Idle(cancel_);
+  }
+  EXPECT_EQ(condition_.Get().canary.count(), count + 3);
+  EXPECT_GT(executor_->IdleWorkIn(1e6), 3500);
+}
+
+TEST_F(ExecutorTest, ADeviceThatComputesWronglyFailsItsCalibration) {
+  Make({"--wrong-matmul"});
+  executor_->Begin(cancel_);
+  EXPECT_EQ(condition_.Get().state, "FAILED");
+  EXPECT_THAT(condition_.Get().message, HasSubstr("calibration failed at results: matmul in fp32"));
+  ASSERT_EQ(condition_.Get().faults.size(), 1u);
+  EXPECT_EQ(condition_.Get().faults[0].kind(), "WRONG_RESULTS");
+}
+
+TEST_F(ExecutorTest, NothingIsFlownWhileTheDriverDoesNotFit) {
+  Make();
+  executor_->Begin(cancel_);
+  condition_.SetMismatch("570 and 580");
+  EXPECT_EQ(condition_.Get().state, "OFFLINE");
+  EXPECT_EQ(condition_.Get().reason, "DRIVER_MISMATCH");
+  EXPECT_GT(executor_->IdleWorkIn(1e6), 10);
+  condition_.SetMismatch("");
+  EXPECT_EQ(condition_.Get().state, "READY");
+  EXPECT_EQ(executor_->IdleWorkIn(1e6), 0);
 }
 
 TEST_F(ExecutorTest, ACaseIsJudgedByWhatTheLatestCanaryLeft) {

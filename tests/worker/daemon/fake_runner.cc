@@ -5,6 +5,9 @@
 //   --calibration pass|fail|crash|hang|refuse: what becomes of the request to calibrate.
 //   --burst-seconds S: bursts take so long, --sum-burst-seconds S: those of kernel sum.
 //   --late-until S: the third burst of fake/late-burst ends S seconds after its prepare.
+//   --sum-factor FILE: kernel sum takes that many times as long as usual; "wrong": it computes
+//   wrongly.
+//   --wrong-matmul: so does kernel matmul.
 //   --log FILE: one line a request, with the process.
 #include <fcntl.h>
 #include <sys/file.h>
@@ -48,6 +51,8 @@ class FakeRunner {
     double burst_seconds = 0;
     double sum_burst_seconds = 0;
     double late_until = 0;
+    std::string sum_factor;
+    bool wrong_matmul = false;
     std::string log;
   };
   explicit FakeRunner(Options options) : kind_(options.kind), options_(std::move(options)) {}
@@ -278,7 +283,8 @@ class FakeRunner {
     if ((Is("slow") || Is("slow-check")) && verify.stage() != v1::Verify::AFTER) {
       std::this_thread::sleep_for(std::chrono::milliseconds(350));
     }
-    verified->set_passed(!Is("wrong") && !Is("tuned-wrong") &&
+    const bool wrong = kernel_ == "sum" ? SumFactor() == "wrong" : options_.wrong_matmul;
+    verified->set_passed(!wrong && !Is("wrong") && !Is("tuned-wrong") &&
                          !(Is("wrong-after") && verify.stage() == v1::Verify::AFTER));
     verified->set_relative_error(verified->passed() ? 1e-7 : 0.5);
     verified->set_tolerance(1e-5);
@@ -357,7 +363,14 @@ class FakeRunner {
       return 1e-3 * (1 + 0.3 * ((i * 5 + rounds_ * 7) % 13) / 13.0 + 0.2 * ((rounds_ * 5) % 8));
     if (Is("settles") && i < 100) return 1.2e-3 * ripple;  // in each visit anew
     if (Is("drift")) return 1e-3 * ripple * (1 + 0.05 * std::min(rounds_, 8));
-    return (Is("half") ? 2e-3 : 1e-3) * ripple;
+    const double factor = kernel_ == "sum" ? std::atof(SumFactor().c_str()) : 1;
+    return (Is("half") ? 2e-3 : 1e-3) * ripple * (factor > 0 ? factor : 1);
+  }
+
+  std::string SumFactor() const {
+    std::string word;
+    if (!options_.sum_factor.empty()) std::ifstream(options_.sum_factor) >> word;
+    return word;
   }
 
   // A file that goes with its owner.
@@ -394,6 +407,8 @@ int main(int argc, char** argv) {
     if (argument == "--burst-seconds") options.burst_seconds = std::atof(value.c_str());
     if (argument == "--sum-burst-seconds") options.sum_burst_seconds = std::atof(value.c_str());
     if (argument == "--late-until") options.late_until = std::atof(value.c_str());
+    if (argument == "--sum-factor") options.sum_factor = value;
+    if (argument == "--wrong-matmul") options.wrong_matmul = true;
     if (argument == "--log") options.log = value;
   }
   return kbench::FakeRunner(options).Run();

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -36,14 +37,18 @@ class ProgramTest : public testing::Test {
     std::filesystem::remove_all(dir_);
   }
 
-  Process Start(std::vector<std::string> args, const std::string& log = "log") {
+  // `scripted`: with the scripted runner of a CPU.
+  Process Start(std::vector<std::string> args, const std::string& log = "log",
+                bool scripted = true) {
     const int fd = open((dir_ + "/" + log).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     ProcessSpec spec;
-    spec.argv = {KBENCH_WORKER,      "--server",     "unix:" + dir_ + "/c.sock",
-                 "--data-dir",       dir_ + "/data", "--runner",
-                 KBENCH_FAKE_RUNNER, "--spares",     "1"};
+    spec.argv = {
+        KBENCH_WORKER, "--server", "unix:" + dir_ + "/c.sock", "--data-dir", dir_ + "/data",
+        "--spares",    "1"};
+    if (scripted) spec.argv.insert(spec.argv.end(), {"--runner", KBENCH_FAKE_RUNNER});
     spec.argv.insert(spec.argv.end(), args.begin(), args.end());
     spec.env = {{"KBENCH_LOCK_DIR", dir_ + "/locks"}};
+    spec.env.insert(env_.begin(), env_.end());
     spec.descriptors = {-1, fd, fd};
     const auto process = Spawn(spec);
     close(fd);
@@ -63,6 +68,7 @@ class ProgramTest : public testing::Test {
   }
 
   std::string dir_;
+  std::map<std::string, std::string> env_;
   std::unique_ptr<FakeCoordinator> coordinator_;
   std::vector<Process> running_;
 };
@@ -180,6 +186,109 @@ TEST_F(ProgramTest, AKilledWorkerLeavesTheDeviceFree) {
   EXPECT_TRUE(WaitForHello()) << Log("next");
   kill(next.pid, SIGTERM);
   EXPECT_EQ(WaitProcess(next, 5).code, 0);
+}
+
+// On a machine whose driver is the fake one, in the state that a file says.
+class MismatchTest : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    std::filesystem::copy_file(KBENCH_FAKE_NVML, dir_ + "/libnvidia-ml.so.1");
+    env_ = {{"LD_LIBRARY_PATH", dir_}, {"FAKE_NVML_FILE", dir_ + "/ill"}};
+    std::ofstream(dir_ + "/runner")
+        << "#!/bin/sh\nexec " << KBENCH_FAKE_RUNNER << " --kind cuda \"$@\"\n";
+    std::filesystem::permissions(dir_ + "/runner", std::filesystem::perms::owner_all);
+  }
+  void Ill(const std::string& word) {
+    std::ofstream(dir_ + "/ill.new") << word;
+    std::filesystem::rename(dir_ + "/ill.new", dir_ + "/ill");
+  }
+  Process StartGpu(const std::string& device, std::vector<std::string> args = {}) {
+    args.insert(args.begin(), {"--device", device, "--runner", dir_ + "/runner"});
+    return Start(args, "log", false);
+  }
+  // The device as the newest hello or heartbeat has it.
+  bool WaitForState(const std::string& state, const std::string& reason) {
+    return coordinator_->WaitFor(
+        [&](const std::vector<v1::WorkerMessage>& messages) {
+          if (messages.empty()) return false;
+          const v1::WorkerMessage& last = messages.back();
+          if (last.has_heartbeat()) {
+            return last.heartbeat().device_state() == state &&
+                   last.heartbeat().device_reason() == reason;
+          }
+          return last.hello().device().state() == state &&
+                 last.hello().device().state_reason() == reason;
+        },
+        30);
+  }
+};
+
+TEST_F(MismatchTest, TheWorkerWaitsAndStartsAnewInItsPlace) {
+  Ill("well");
+  const Process worker = StartGpu("0", {"--name", "h200", "--label", "rack=a", "--no-canaries"});
+  ASSERT_TRUE(WaitForHello()) << Log();
+  EXPECT_EQ(coordinator_->received()[0].hello().device().labels().at("rack"), "a");
+  const std::string boot = coordinator_->received()[0].hello().boot_id();
+  Ill("mismatch");
+  ASSERT_TRUE(WaitForState("OFFLINE", "DRIVER_MISMATCH")) << Log();
+  coordinator_->Forget();
+  Ill("well");
+  ASSERT_TRUE(coordinator_->WaitFor([](const auto& messages) {
+    return std::any_of(messages.begin(), messages.end(),
+                       [](const auto& message) { return message.has_hello(); });
+  })) << Log();
+  for (const auto& message : coordinator_->received()) {
+    if (!message.has_hello()) continue;
+    EXPECT_NE(message.hello().boot_id(), boot);
+  }
+  EXPECT_EQ(kill(worker.pid, 0), 0) << "the same process";
+  kill(worker.pid, SIGTERM);
+  EXPECT_EQ(WaitProcess(worker, 10).code, 0) << Log();
+}
+
+TEST_F(MismatchTest, AtItsStartTheWorkerKnowsItsDeviceFromTheLastGoodOne) {
+  Ill("well");
+  Process worker = StartGpu("0", {"--name", "h200", "--no-canaries"});
+  ASSERT_TRUE(WaitForHello()) << Log();
+  const v1::WorkerHello before = coordinator_->received()[0].hello();
+  kill(worker.pid, SIGTERM);
+  ASSERT_EQ(WaitProcess(worker, 10).code, 0);
+  coordinator_->Forget();
+  Ill("mismatch");
+  worker = StartGpu("0", {"--no-canaries"});
+  ASSERT_TRUE(WaitForState("OFFLINE", "DRIVER_MISMATCH")) << Log();
+  const v1::WorkerHello offline = coordinator_->received()[0].hello();
+  EXPECT_EQ(offline.worker_id(), before.worker_id());
+  EXPECT_EQ(offline.device().name(), "h200");
+  EXPECT_EQ(offline.device().uuid(), "GPU-00000000-aaaa");
+  EXPECT_EQ(offline.device().model(), "NVIDIA H200");
+  EXPECT_EQ(offline.device().implementations_size(), before.device().implementations_size());
+  // Two workers of one device are refused in this state too.
+  const ExitStatus second =
+      WaitProcess(Start({"--device", "0", "--runner", dir_ + "/runner"}, "second", false), 10);
+  EXPECT_EQ(second.code, 75) << Log("second");
+  coordinator_->Forget();
+  Ill("well");
+  EXPECT_TRUE(WaitForState("READY", "") || WaitForState("CALIBRATING", "")) << Log();
+  EXPECT_EQ(kill(worker.pid, 0), 0);
+}
+
+TEST_F(MismatchTest, WithoutALastGoodStartTheCommandLineMustDo) {
+  Ill("mismatch");
+  const ExitStatus status = WaitProcess(StartGpu("0"), 10);
+  EXPECT_EQ(status.code, 5) << status.ToString();
+  EXPECT_THAT(Log(), testing::AllOf(HasSubstr("the NVIDIA driver was upgraded"),
+                                    HasSubstr("--device GPU-<uuid> and --name")));
+  StartGpu("GPU-00000000-aaaa", {"--name", "h200"});
+  ASSERT_TRUE(WaitForState("OFFLINE", "DRIVER_MISMATCH")) << Log();
+  EXPECT_EQ(coordinator_->received()[0].hello().device().name(), "h200");
+}
+
+TEST_F(ProgramTest, BadLabelsAreUsageErrors) {
+  const ExitStatus status = WaitProcess(Start({"--device", "cpu:0", "--label", "rack"}), 10);
+  EXPECT_EQ(status.code, 2);
+  EXPECT_THAT(Log(), HasSubstr("--label: 'rack' is not a label"));
 }
 
 }  // namespace

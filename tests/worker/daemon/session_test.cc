@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -25,7 +26,7 @@ class ScriptedRunner final : public AttemptRunner {
   AttemptOutcome Run(const v1::Assign& assign, const CancelToken& cancel,
                      const CaseDriver::ProgressFn& progress) override {
     v1::Progress first;
-    first.set_phase("measure");
+    first.set_phase(assign.has_hold() ? "hold" : "measure");
     progress(first);
     MutexLock lock(mutex_);
     ++started_;
@@ -34,10 +35,9 @@ class ScriptedRunner final : public AttemptRunner {
     *outcome.result.mutable_id() = assign.id();
     outcome.result.add_results()->set_implementation("fake/fast");
     if (cancel.why() == CancelToken::Why::kShutdown) {
-      outcome.result.set_infra_error("worker is shutting down");
-    } else {
-      outcome.result.set_cancelled(cancel.cancelled());
+      outcome.result.clear_results();
     }
+    outcome.result.set_cancelled(cancel.cancelled());
     outcome.device = device_;
     return outcome;
   }
@@ -105,6 +105,7 @@ class SessionTest : public testing::Test {
     options.connect = [this] { return MakeChannel("unix:" + dir_ + "/c.sock"); };
     options.address = "test";
     options.hello.set_worker_id("host/cpu");
+    options.start_again = [this] { ++started_again_; };
     options.first_retry_seconds = 0.02;
     options.last_retry_seconds = 0.1;
     session_ = std::make_unique<Session>(options, attempts_.get(), &monitor_, &condition_);
@@ -139,6 +140,7 @@ class SessionTest : public testing::Test {
   std::string dir_;
   std::unique_ptr<FakeCoordinator> coordinator_;
   QuietMonitor monitor_;
+  std::atomic<int> started_again_ = 0;
   bool calibrated_ = true;
   DeviceCondition condition_;
   std::unique_ptr<Spool> spool_;
@@ -165,7 +167,24 @@ TEST_F(SessionTest, HelloHeartbeatAssignResultAck) {
   for (const auto& message : coordinator_->received()) {
     EXPECT_EQ(message.heartbeat().device_state(), "READY");
     EXPECT_EQ(message.heartbeat().telemetry().temperature_celsius(), 40);
+    EXPECT_EQ(message.heartbeat().foreign_size(), 0);
   }
+}
+
+TEST_F(SessionTest, HeartbeatsNameForeignProcessesWithoutAskingTheDevice) {
+  monitor_.foreign_ = {{4711, "bob", "python", 0.37, std::int64_t{12} << 30}, {}};
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  const v1::Heartbeat heartbeat = coordinator_->received()[1].heartbeat();
+  EndWorker();
+  ASSERT_EQ(heartbeat.foreign_size(), 2);
+  EXPECT_EQ(heartbeat.foreign(0).pid(), 4711);
+  EXPECT_EQ(heartbeat.foreign(0).user(), "bob");
+  EXPECT_EQ(heartbeat.foreign(0).command(), "python");
+  EXPECT_EQ(heartbeat.foreign(0).memory_bytes(), std::int64_t{12} << 30);
+  EXPECT_EQ(heartbeat.foreign(0).utilization(), 0.37);
+  EXPECT_EQ(heartbeat.foreign(1).utilization(), -1) << "the driver does not tell";
+  EXPECT_EQ(monitor_.looks_, 0) << "a heartbeat may come in the middle of a burst";
 }
 
 TEST_F(SessionTest, WhatRunnersOfferIsToldInTheHelloAndAgainWhenItChanges) {
@@ -316,7 +335,31 @@ TEST_F(SessionTest, ShutdownHandsTheCaseBack) {
   EndWorker();
   EXPECT_LT(SystemClock().SteadySeconds() - begin, 1.4);
   EXPECT_TRUE(status_.ok());
-  EXPECT_EQ(LastResult().infra_error(), "worker is shutting down");
+  EXPECT_TRUE(LastResult().cancelled()) << "nobody asked: it is handed back";
+  EXPECT_EQ(LastResult().infra_error(), "");
+}
+
+TEST_F(SessionTest, ADrainFinishesTheCaseAndHandsBackWhatComesAfter) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  session_->Drain();
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return std::any_of(messages.begin(), messages.end(), [](const auto& message) {
+      return message.has_heartbeat() && message.heartbeat().draining();
+    });
+  })) << "told at once, not with the next heartbeat";
+  EXPECT_TRUE(session_->busy());
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(2)));  // was on its way
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  EXPECT_EQ(LastResult().id().epoch(), 2);
+  EXPECT_TRUE(LastResult().cancelled());
+  runner_->Release();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 2));
+  EXPECT_EQ(LastResult().id().epoch(), 1);
+  EXPECT_FALSE(LastResult().cancelled());
+  EXPECT_EQ(LastResult().results_size(), 1);
 }
 
 TEST_F(SessionTest, DisplacedEndsWithTheReason) {
@@ -398,6 +441,118 @@ TEST_F(UncalibratedSessionTest, ADeviceThatFailedSaysWhy) {
   condition_.Set(calibration);
   EXPECT_EQ(WaitForState("FAILED").device_message(),
             "calibration failed at flush: a cold read was as fast as a hot one");
+}
+
+// The states of the device in the heartbeats so far, each once.
+std::vector<std::string> States(const Messages& messages) {
+  std::vector<std::string> states;
+  for (const auto& message : messages) {
+    if (!message.has_heartbeat()) continue;
+    const std::string& state = message.heartbeat().device_state();
+    if (states.empty() || states.back() != state) states.push_back(state);
+  }
+  return states;
+}
+
+TEST_F(SessionTest, AHoldIsToldAndEndsWithoutAResult) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  v1::CoordinatorMessage assign = AssignMessage(1);
+  *assign.mutable_assign()->mutable_hold()->mutable_duration() = ToDuration(60);
+  ASSERT_TRUE(coordinator_->Send(assign));
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    const auto states = States(messages);
+    return !states.empty() && states.back() == "HELD";
+  }));
+  v1::CoordinatorMessage cancel;
+  *cancel.mutable_cancel()->mutable_id() = Id(1);
+  cancel.mutable_cancel()->set_finished(true);
+  ASSERT_TRUE(coordinator_->Send(cancel));
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return States(messages).back() == "READY" && messages.back().has_heartbeat() &&
+           messages.back().heartbeat().held().empty();
+  }));
+  EXPECT_EQ(Count(coordinator_->received(), &v1::WorkerMessage::has_result), 0)
+      << "the coordinator has ended it already";
+}
+
+TEST_F(SessionTest, AHoldSurvivesABrokenStream) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  v1::CoordinatorMessage assign = AssignMessage(1);
+  *assign.mutable_assign()->mutable_hold()->mutable_duration() = ToDuration(60);
+  ASSERT_TRUE(coordinator_->Send(assign));
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return !States(messages).empty() && States(messages).back() == "HELD";
+  }));
+  coordinator_->Stop();
+  coordinator_->Forget();
+  coordinator_->Start();
+  ASSERT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return !messages.empty() && messages[0].has_hello() && messages[0].hello().held_size() == 1 &&
+           messages[0].hello().device().state() == "HELD";
+  }));
+  EXPECT_EQ(runner_->started(), 1);
+}
+
+bool HasBeat(const Messages& messages, const std::function<bool(const v1::Heartbeat&)>& is) {
+  return std::any_of(messages.begin(), messages.end(), [&](const auto& message) {
+    return message.has_heartbeat() && is(message.heartbeat());
+  });
+}
+
+TEST_F(SessionTest, FaultsAndCanariesStandInEveryHeartbeat) {
+  v1::CanaryState canary;
+  canary.set_count(4);
+  canary.set_ratio(1.01);
+  condition_.SetCanary(canary);
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 2));
+  monitor_.Break("XID", "Xid 79: the GPU has fallen off the bus");
+  const auto told = [&](const v1::Heartbeat& beat) {
+    return beat.faults_size() == 1 && beat.faults(0).kind() == "XID" &&
+           beat.faults(0).number() == 1 && beat.canary().count() == 4;
+  };
+  ASSERT_TRUE(coordinator_->WaitFor([&](const Messages& m) { return HasBeat(m, told); }));
+  coordinator_->Forget();
+  ASSERT_TRUE(coordinator_->WaitFor([&](const Messages& m) { return HasBeat(m, told); }))
+      << "again: a lost message heals";
+}
+
+TEST_F(SessionTest, ADriverThatDoesNotFitIsToldAndTheProcessStartsAgainWhenItDoes) {
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 1));
+  monitor_.SetDriver(DriverState::kMismatch);
+  ASSERT_TRUE(coordinator_->WaitFor([&](const Messages& messages) {
+    return HasBeat(messages, [](const v1::Heartbeat& beat) {
+      return beat.device_state() == "OFFLINE" && beat.device_reason() == "DRIVER_MISMATCH" &&
+             beat.device_message() == "570.1 and 580.2";
+    });
+  }));
+  EXPECT_EQ(started_again_, 0);
+  // What runs is not disturbed by the start.
+  ASSERT_TRUE(coordinator_->Send(AssignMessage(1)));
+  ASSERT_TRUE(WaitForHeld(1));
+  monitor_.SetDriver(DriverState::kFine);
+  coordinator_->Forget();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 3));
+  EXPECT_EQ(started_again_, 0);
+  runner_->Release();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_result, 1));
+  coordinator_->Forget();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_heartbeat, 3));
+  EXPECT_EQ(started_again_, 1);
+}
+
+TEST_F(SessionTest, AHelloSaysThatTheDeviceIsAway) {
+  condition_.SetMismatch("570.1 and 580.2");
+  monitor_.SetDriver(DriverState::kMismatch);
+  StartWorker();
+  ASSERT_TRUE(WaitForCount(&v1::WorkerMessage::has_hello, 1));
+  const v1::Device device = coordinator_->received()[0].hello().device();
+  EXPECT_EQ(device.state(), "OFFLINE");
+  EXPECT_EQ(device.state_reason(), "DRIVER_MISMATCH");
+  EXPECT_EQ(device.state_message(), "570.1 and 580.2");
 }
 
 }  // namespace

@@ -71,5 +71,24 @@ TEST_F(SpoolTest, AFolderThatCannotBeMadeIsAnError) {
   EXPECT_FALSE(Spool::Open(dir_ + "/spool").ok());
 }
 
+TEST_F(SpoolTest, WhatIsTooMuchIsKeptWithoutItsArtifacts) {
+  const auto spool = Spool::Open(dir_, 10'000);
+  ASSERT_TRUE(spool.ok());
+  for (int i = 1; i <= 3; ++i) {
+    v1::AttemptResult result = Result("jobs/a", i);
+    result.mutable_results(0)->add_artifacts("samples.json");
+    v1::Artifact& artifact = *result.add_artifacts();
+    artifact.set_name("samples.json");
+    artifact.set_content(std::string(4000, 'x'));
+    ASSERT_TRUE((*spool)->Put(result).ok());
+  }
+  const auto results = (*spool)->List();
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[1].artifacts_size(), 1);
+  EXPECT_EQ(results[2].artifacts_size(), 0);
+  EXPECT_EQ(results[2].results_size(), 1) << "the result itself is not given up";
+  EXPECT_EQ(results[2].results(0).artifacts_size(), 0) << "nor does it name what is not there";
+}
+
 }  // namespace
 }  // namespace kbench

@@ -2,13 +2,18 @@
 // slices on the first. The environment variable FAKE_NVML makes it ill: "hang" (the telemetry never
 // answers), "lost" (the GPU fell off the bus), "hot" (thermal slowdown), "noinit", "busy" (process
 // 200 computes), "olddriver" (no counters of single reasons, no utilisation by process), "brief" (a
-// thermal slowdown that only the counter shows). Counters move on with each reading.
+// thermal slowdown that only the counter shows), "mismatch" (the driver in the kernel is of another
+// version), "noevents" (the device reports none). Without that variable the first word of the file
+// FAKE_NVML_FILE says the same, while the program runs. Counters move on with each reading.
+// FAKE_XIDS, when events are first asked for: "79 13 ecc" are reported in turn.
 #include <nvml.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #undef nvmlInit
@@ -17,8 +22,11 @@
 namespace {
 
 bool Ill(const char* how) {
-  const char* value = std::getenv("FAKE_NVML");
-  return value != nullptr && std::strcmp(value, how) == 0;
+  if (const char* value = std::getenv("FAKE_NVML")) return std::strcmp(value, how) == 0;
+  const char* path = std::getenv("FAKE_NVML_FILE");
+  std::string word;
+  if (path != nullptr) std::ifstream(path) >> word;
+  return word == how;
 }
 long Index(nvmlDevice_t device) { return reinterpret_cast<long>(device) - 1; }
 // Two boards, then two slices of the first.
@@ -28,7 +36,10 @@ nvmlDevice_t Handle(long index) { return reinterpret_cast<nvmlDevice_t>(index + 
 
 }  // namespace
 
-FAKE nvmlInit_v2() { return Ill("noinit") ? NVML_ERROR_DRIVER_NOT_LOADED : NVML_SUCCESS; }
+FAKE nvmlInit_v2() {
+  if (Ill("mismatch")) return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
+  return Ill("noinit") ? NVML_ERROR_DRIVER_NOT_LOADED : NVML_SUCCESS;
+}
 extern "C" __attribute__((visibility("default"))) const char* nvmlErrorString(nvmlReturn_t error) {
   if (error == NVML_ERROR_NOT_FOUND) return "Not Found";
   if (error == NVML_ERROR_GPU_IS_LOST) return "GPU is lost";
@@ -87,6 +98,7 @@ FAKE nvmlDeviceGetIndex(nvmlDevice_t device, unsigned* index) {
 FAKE nvmlDeviceGetMemoryInfo(nvmlDevice_t, nvmlMemory_t* memory) {
   if (Ill("hang")) sleep(30);
   if (Ill("lost")) return NVML_ERROR_GPU_IS_LOST;
+  if (Ill("mismatch")) return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
   memory->total = 141ull << 30;
   return NVML_SUCCESS;
 }
@@ -140,11 +152,14 @@ FAKE nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* coun
   if (Index(device) >= 2) {
     *count = 1;
     infos[0].pid = Index(device) == 2 ? 100 : 300;
+    infos[0].usedGpuMemory = ~0ull;  // not available
     return NVML_SUCCESS;
   }
   *count = 2;
   infos[0].pid = 100;
   infos[1].pid = 200;
+  infos[0].usedGpuMemory = 1ull << 30;
+  infos[1].usedGpuMemory = 12ull << 30;
   return NVML_SUCCESS;
 }
 FAKE nvmlDeviceGetProcessUtilization(nvmlDevice_t, nvmlProcessUtilizationSample_t* samples,
@@ -176,4 +191,47 @@ FAKE nvmlDeviceGetFieldValues(nvmlDevice_t, int count, nvmlFieldValue_t* fields)
     if (field.fieldId == NVML_FI_DEV_ECC_DBE_VOL_TOTAL) field.value.ullVal = reading;
   }
   return NVML_SUCCESS;
+}
+
+namespace {
+
+// What is still to be reported, and whether Xids were asked for.
+struct Events {
+  std::istringstream words;
+  unsigned long long wanted = 0;
+};
+
+}  // namespace
+
+FAKE nvmlEventSetCreate(nvmlEventSet_t* set) {
+  if (Ill("noevents")) return NVML_ERROR_NOT_SUPPORTED;
+  auto* events = new Events;
+  if (const char* words = std::getenv("FAKE_XIDS")) events->words.str(words);
+  *set = reinterpret_cast<nvmlEventSet_t>(events);
+  return NVML_SUCCESS;
+}
+FAKE nvmlEventSetFree(nvmlEventSet_t set) {
+  delete reinterpret_cast<Events*>(set);
+  return NVML_SUCCESS;
+}
+// The second board has no ECC: it knows Xids alone.
+FAKE nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types, nvmlEventSet_t set) {
+  if (Index(device) == 1 && (types & nvmlEventTypeDoubleBitEccError) != 0) {
+    return NVML_ERROR_NOT_SUPPORTED;
+  }
+  reinterpret_cast<Events*>(set)->wanted = types;
+  return NVML_SUCCESS;
+}
+#undef nvmlEventSetWait
+FAKE nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t* data, unsigned milliseconds) {
+  auto* events = reinterpret_cast<Events*>(set);
+  std::string word;
+  if (!(events->words >> word)) {
+    usleep(1000 * (milliseconds < 20 ? milliseconds : 20));
+    return NVML_ERROR_TIMEOUT;
+  }
+  *data = {};
+  data->eventType = word == "ecc" ? nvmlEventTypeDoubleBitEccError : nvmlEventTypeXidCriticalError;
+  if (word != "ecc") data->eventData = std::strtoull(word.c_str(), nullptr, 10);
+  return (events->wanted & data->eventType) != 0 ? NVML_SUCCESS : NVML_ERROR_TIMEOUT;
 }

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -147,7 +149,35 @@ TEST_F(GpuDevice, ForeignWorkIsJudgedByItsUtilisation) {
   ASSERT_EQ(foreign.size(), 1u);
   EXPECT_EQ(foreign[0].pid, 200);
   EXPECT_NEAR(foreign[0].utilization, 0.37, 1e-9);
+  EXPECT_EQ(foreign[0].memory_bytes, 12ll << 30);
   EXPECT_NEAR(monitor.Now().foreign_utilization(), 0.37, 1e-9) << "our own 90 % do not count";
+}
+
+TEST_F(GpuDevice, NobodyIsAskedForWhileABurstRuns) {
+  const auto opened = Open("0");
+  ASSERT_TRUE(opened.ok());
+  DeviceMonitor& monitor = *opened->monitor;
+  EXPECT_TRUE(monitor.LastForeign().empty()) << "nobody has looked yet";
+  monitor.SetOwnProcesses({100});
+  monitor.Begin();
+  ASSERT_EQ(monitor.LastForeign().size(), 1u);
+  EXPECT_EQ(monitor.LastForeign()[0].utilization, 0);
+  setenv("FAKE_NVML", "busy", 1);
+  // Past the age at which a look is repeated: a heartbeat in the middle of a long burst.
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  EXPECT_EQ(monitor.Now().foreign_utilization(), 0);
+  EXPECT_EQ(monitor.Foreign()[0].utilization, 0);
+  EXPECT_NEAR(monitor.End().foreign_utilization(), 0.37, 1e-9);
+  ASSERT_EQ(monitor.LastForeign().size(), 1u);
+  EXPECT_NEAR(monitor.LastForeign()[0].utilization, 0.37, 1e-9);
+}
+
+TEST_F(GpuDevice, MemoryThatTheDriverDoesNotTellIsUnknown) {
+  const auto opened = Open("MIG-33333333-dddd");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  ASSERT_EQ(opened->monitor->Foreign().size(), 1u);
+  EXPECT_EQ(opened->monitor->Foreign()[0].pid, 300);
+  EXPECT_EQ(opened->monitor->Foreign()[0].memory_bytes, 0);
 }
 
 TEST_F(GpuDevice, ASliceSeesItsOwnProcessesAndItsBusySiblings) {
@@ -168,6 +198,11 @@ TEST(ProcessOwner, NamesUserAndCommand) {
   EXPECT_FALSE(owner.user.empty());
   EXPECT_TRUE(OwnerOf(0).user.empty());
   EXPECT_TRUE(OwnerOf(getpid(), "/nonexistent").command.empty());
+  const std::string proc = testing::TempDir() + "/proc-" + std::to_string(getpid());
+  std::filesystem::create_directories(proc + "/7");
+  std::ofstream(proc + "/7/comm") << "py\xff\x1b[2J\n";
+  EXPECT_EQ(OwnerOf(7, proc).command, "py??[2J") << "no message and no terminal takes it as it is";
+  std::filesystem::remove_all(proc);
 }
 
 TEST_F(GpuDevice, ProcessIdsOfAnotherNamespaceAreCountedOnly) {

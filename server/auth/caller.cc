@@ -1,0 +1,53 @@
+#include "server/auth/caller.h"
+
+#include "proto/support/error.h"
+
+namespace kbench::server::auth {
+namespace {
+
+thread_local const Caller* current_caller = nullptr;
+thread_local CallScope* current_scope = nullptr;
+
+}  // namespace
+
+std::string Caller::OwnerOf(const std::string& claimed) const {
+  const bool nobody = role == Role::kNone;
+  if (!nobody && (is_admin() || !verified) && !claimed.empty()) return claimed;
+  return owner.empty() ? "anonymous" : owner;
+}
+
+absl::Status Caller::CheckMayChange(const std::string& job_owner, const std::string& what) const {
+  // Whom nobody can tell from others may have said to be the owner when submitting.
+  const bool unverified = !verified && role != Role::kNone;
+  if (is_admin() || unverified || (verified && owner == job_owner)) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kPermissionDenied,
+                   "you are " + owner + " and cannot " + what + ", which belongs to " + job_owner +
+                       "; ask them, or an admin",
+                   {.reason = "NOT_YOURS", .metadata = {{"owner", job_owner}}});
+}
+
+const Caller& CurrentCaller() {
+  static const Caller nobody;
+  return current_caller == nullptr ? nobody : *current_caller;
+}
+
+CallScope::CallScope(const Caller& caller)
+    : outer_caller_(current_caller), outer_scope_(current_scope) {
+  current_caller = &caller;
+  current_scope = this;
+}
+
+CallScope::~CallScope() {
+  current_caller = outer_caller_;
+  current_scope = outer_scope_;
+}
+
+void NoteJob(const std::string& job) {
+  if (current_scope != nullptr) current_scope->notes_.job = job;
+}
+
+void NoteCode(absl::StatusCode code) {
+  if (current_scope != nullptr) current_scope->notes_.code = static_cast<int>(code);
+}
+
+}  // namespace kbench::server::auth

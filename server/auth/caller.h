@@ -1,0 +1,61 @@
+// Who calls. The gate (gate.h) identifies the caller before a handler runs; a handler asks for it
+// on the thread it was called on, before it hands work to another.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/auth/roles.h"
+
+namespace kbench::server::auth {
+
+struct Caller {
+  std::string owner = {};  // empty: unverified, may claim any
+  Role role = Role::kNone;
+  std::string credential = {};  // for people: "token k3f9x2ab", "local user 1000"
+  // The id of a token or certificate that may be revoked; empty: the credential cannot.
+  std::string credential_id = {};
+  std::int64_t expire_micros = 0;  // 0: does not end
+  bool verified = false;           // false: plain TCP, nobody knows who it is
+
+  bool is_admin() const { return role == Role::kAdmin; }
+  // The owner of what this caller submits. An admin, and one that nobody could identify anyway, may
+  // name another; for all others `claimed` is ignored.
+  std::string OwnerOf(const std::string& claimed) const;
+  // PERMISSION_DENIED (NOT_YOURS) unless the job of `owner` is the caller's own, or the caller is
+  // an admin. `what` as in "cancel jobs/k3f9x2ab".
+  absl::Status CheckMayChange(const std::string& owner, const std::string& what) const;
+};
+
+// The caller of the handler that runs on this thread. Outside of one: nobody, who may do nothing.
+const Caller& CurrentCaller();
+
+// For the audit log: what the handler that runs on this thread found out.
+void NoteJob(const std::string& job);
+void NoteCode(absl::StatusCode code);
+
+struct CallNotes {
+  std::string job = {};
+  int code = -1;  // as absl::StatusCode; -1: the handler did not say
+};
+
+// Sets the caller for the time of a handler; also for tests of handlers without a gate.
+class CallScope {
+ public:
+  explicit CallScope(const Caller& caller);
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+  const CallNotes& notes() const { return notes_; }
+
+ private:
+  friend void NoteJob(const std::string& job);
+  friend void NoteCode(absl::StatusCode code);
+
+  CallNotes notes_;
+  const Caller* const outer_caller_;
+  CallScope* const outer_scope_;
+};
+
+}  // namespace kbench::server::auth

@@ -1,0 +1,143 @@
+#include "server/rpc/server_options.h"
+
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "fmt/format.h"
+#include "proto/support/error.h"
+#include "proto/support/paths.h"
+#include "server/auth/setup.h"
+#include "server/rpc/limit_options.h"
+#include "server/rpc/retention_options.h"
+
+namespace kbench::server {
+namespace {
+
+constexpr int kUsage = 2;
+constexpr std::int64_t kLogBytes = 40 << 20;  // as long as it gets: see store/checkpointer.h
+constexpr char kFooter[] =
+    "Commands: init, renew, invite OWNER, tokens list, tokens revoke ID, backup DIR, restore DIR,\n"
+    "check (each with --help).\n"
+    "Exit codes: 0 stopped by a signal, 2 wrong usage, 5 it cannot start.";
+
+void DeclareServing(CLI::App& app, ProgramOptions& options) {
+  ServerOptions& server = options.server;
+  app.add_option("--listen", server.listen,
+                 "Address, may be repeated: unix:PATH or HOST:PORT, beyond loopback with TLS only "
+                 "(default: unix:" +
+                     DefaultSocketPath() + ")");
+  app.add_option("--metrics-listen", server.metrics_listen,
+                 "HOST:PORT of /metrics; port 0 picks a free one, \"\" exports none")
+      ->take_last()
+      ->capture_default_str();
+  app.add_option("--data-dir", server.data_dir, "Where jobs and results are kept")
+      ->take_last()
+      ->capture_default_str();
+  AddRetentionOptions(app, &server.retention);
+  AddLimitOptions(app, &server.coordinator);
+  app.add_option("--log-level", options.log_level, "trace, debug, info, warn or error")
+      ->take_last()
+      ->capture_default_str();
+}
+
+void DeclareHolds(CLI::App& app, CoordinatorOptions& coordinator) {
+  const CLI::AsNumberWithUnit duration(
+      std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}});
+  app.add_option("--max-hold", coordinator.max_hold_seconds,
+                 "The longest time for which `with` and `hold` may take a device: 90s, 30m, 2h "
+                 "(default: 2h)")
+      ->take_last()
+      ->transform(duration)
+      ->check(CLI::Range(1.0, 7 * 24 * 3600.0));
+  app.add_option("--hold-lapse", coordinator.hold_lapse_seconds,
+                 "How long a client that holds a device may be silent before it is taken back "
+                 "(default: 60s)")
+      ->take_last()
+      ->transform(duration)
+      ->check(CLI::Range(1.0, 3600.0));
+}
+
+void DeclareRole(CLI::App& app, const std::string& name, auth::Role* role,
+                 const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [name, role](const std::string& text) {
+           const auto parsed = auth::ParseRole(text, true);
+           if (!parsed.ok()) throw CLI::ValidationError(name, MessageOf(parsed.status()));
+           *role = *parsed;
+         },
+         help)
+      ->take_last()
+      ->option_text("ROLE [" + auth::RoleName(*role) + "]");
+}
+
+void DeclareAccess(CLI::App& app, auth::AuthOptions& access) {
+  app.add_option("--tls-certificate", access.tls_certificate,
+                 "PEM file: TLS for every HOST:PORT; read again when it changes")
+      ->take_last();
+  app.add_option("--tls-key", access.tls_key, "PEM file (default: in the file of the certificate)")
+      ->take_last();
+  app.add_option("--tls-client-ca", access.tls_client_ca,
+                 "PEM file: whose client certificates are taken (default: none)")
+      ->take_last();
+  app.add_option("--tokens", access.tokens, "Whom `invite` has let in; read again when it changes")
+      ->take_last()
+      ->capture_default_str();
+  app.add_flag("--share-socket", access.share_socket,
+               "Every user of this machine may connect to the Unix sockets, as who they are");
+  DeclareRole(app, "--local-role", &access.local_role,
+              "What those users may; this server's own user and root are admins");
+  DeclareRole(app, "--anonymous-role", &access.anonymous_role,
+              "What callers over TCP without TLS may, who are whoever they say");
+  app.add_flag("--insecure", access.insecure,
+               "Listen beyond loopback without TLS: everybody on the way reads and forges");
+  app.add_option("--audit-log", access.audit_log,
+                 "Who changed what, and what was refused (default: audit.log in the data folder)")
+      ->take_last();
+  app.add_option("--audit-bytes", access.audit_bytes,
+                 "The size of one file of it; three older ones are kept")
+      ->take_last()
+      ->check(CLI::Range(std::int64_t{4096}, std::int64_t{1} << 40))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+bool ParseServerOptions(int argc, const char* const* argv, ProgramOptions* options,
+                        int* exit_code) {
+  const std::string dir = auth::ServerConfigDir();
+  options->server.data_dir = DataDir();
+  options->server.log_bytes = kLogBytes;
+  options->server.access.tokens = dir + "/tokens";
+  CLI::App app("The coordinator of kbench: queue, store, results and metrics.", "kbench-server");
+  app.footer(kFooter);
+  app.set_version_flag("--version", KBENCH_VERSION);
+  app.set_config("--config", dir + "/server.toml", "The configuration, read where it exists");
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  DeclareServing(app, *options);
+  DeclareHolds(app, options->server.coordinator);
+  DeclareAccess(app, options->server.access);
+  try {
+    app.parse(argc, argv);
+    const std::string wrong = CheckLeaseOptions(&options->server.coordinator);
+    if (!wrong.empty()) throw CLI::ValidationError(wrong);
+    return true;
+  } catch (const CLI::ConfigError& error) {
+    fmt::print(stderr, "kbench-server: {}: {}; a key is the name of a flag\n",
+               app.get_config_ptr()->as<std::string>(), error.what());
+    *exit_code = kUsage;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {  // --help, --version
+      *exit_code = app.exit(error);
+    } else {
+      fmt::print(stderr, "kbench-server: {}; see kbench-server --help\n", error.what());
+      *exit_code = kUsage;
+    }
+  }
+  return false;
+}
+
+}  // namespace kbench::server

@@ -1,0 +1,19 @@
+// The command line and the configuration file of kbench-server. A key of the file is the long name
+// of a flag; flags win.
+#pragma once
+
+#include <string>
+
+#include "server/rpc/server.h"
+
+namespace kbench::server {
+
+struct ProgramOptions {
+  ServerOptions server;
+  std::string log_level = "info";
+};
+
+// False: `exit_code` is what main() returns (help, version or a usage error, already printed).
+bool ParseServerOptions(int argc, const char* const* argv, ProgramOptions* options, int* exit_code);
+
+}  // namespace kbench::server
