@@ -1,7 +1,9 @@
 #include "server/rpc/server_options.h"
 
 #include <cstdio>
+#include <istream>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,20 @@ constexpr char kFooter[] =
     "Commands: init, renew, invite OWNER, tokens list, tokens revoke ID, backup DIR, restore DIR,\n"
     "check (each with --help).\n"
     "Exit codes: 0 stopped by a signal, 2 wrong usage, 5 it cannot start.";
+
+// CLI11 takes the first value of each key, also where there is none ("listen = []").
+class WithValues final : public CLI::ConfigTOML {
+ public:
+  std::vector<CLI::ConfigItem> from_config(std::istream& text) const override {
+    std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(text);
+    for (const CLI::ConfigItem& item : items) {
+      const bool mark = item.name == "++" || item.name == "--";  // of a section
+      if (mark || !item.inputs.empty()) continue;
+      throw CLI::ConfigError("'" + item.name + "' has no value", CLI::ExitCodes::ConfigError);
+    }
+    return items;
+  }
+};
 
 void DeclareServing(CLI::App& app, ProgramOptions& options) {
   ServerOptions& server = options.server;
@@ -120,6 +136,7 @@ absl::StatusOr<std::string> ReadServerOptions(int argc, const char* const* argv,
   app.footer(kFooter);
   app.set_version_flag("--version", KBENCH_VERSION);
   app.set_config("--config", dir + "/server.toml", "The configuration, read where it exists");
+  app.config_formatter(std::make_shared<WithValues>());
   app.allow_config_extras(CLI::config_extras_mode::error);
   DeclareServing(app, *options);
   DeclareHolds(app, options->server.coordinator);

@@ -34,6 +34,10 @@ class FlagsOnly final : public CLI::ConfigTOML {
     std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(text);
     std::erase_if(items, [](const CLI::ConfigItem& item) { return !item.parents.empty(); });
     for (const CLI::ConfigItem& item : items) {
+      if (item.inputs.empty()) {  // CLI11 takes the first of them
+        throw CLI::ConfigError("the configuration: '" + item.name + "' has no value",
+                               CLI::ExitCodes::ConfigError);
+      }
       if (app_.get_option_no_throw("--" + item.name) != nullptr) continue;
       throw CLI::ConfigError("the configuration: '" + item.name +
                                  "' is no flag; an interpreter stands below [env.NAME], as in "
