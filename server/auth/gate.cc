@@ -4,6 +4,7 @@
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc.h>
 
+#include <chrono>
 #include <string>
 #include <typeinfo>
 #include <utility>
@@ -60,23 +61,47 @@ absl::Status CheckBytes(std::size_t bytes) {
 // Sees a call's status on its way out, on the thread of its handler.
 class StatusNote final : public grpc::experimental::Interceptor {
  public:
+  // `observe` may be null.
+  StatusNote(const Method& method, bool unary, const CallObserver* observe)
+      : method_(method), unary_(unary), observe_(observe) {}
+
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
     using Point = grpc::experimental::InterceptionHookPoints;
     if (methods->QueryInterceptionHookPoint(Point::PRE_SEND_STATUS)) {
-      NoteStatus(FromGrpc(methods->GetSendStatus()));
+      const absl::Status status = FromGrpc(methods->GetSendStatus());
+      if (unary_ && method_.changes) NoteStatus(status);
+      if (observe_ != nullptr) Observe(status);
     }
     methods->Proceed();
   }
+
+ private:
+  void Observe(const absl::Status& status) const {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began_;
+    (*observe_)(method_.path, absl::StatusCodeToString(status.code()), unary_ ? took.count() : -1);
+  }
+
+  const Method& method_;
+  const bool unary_;
+  const CallObserver* const observe_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 class StatusNoteFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
+  explicit StatusNoteFactory(CallObserver observe) : observe_(std::move(observe)) {}
+
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
+    const Method* method = FindMethod(info->method());
+    if (method == nullptr) return nullptr;  // health, reflection
     const bool unary = info->type() == grpc::experimental::ServerRpcInfo::Type::UNARY;
-    const Method* method = unary ? FindMethod(info->method()) : nullptr;
-    return method != nullptr && method->changes ? new StatusNote : nullptr;
+    if (!observe_ && !(unary && method->changes)) return nullptr;
+    return new StatusNote(*method, unary, observe_ ? &observe_ : nullptr);
   }
+
+ private:
+  const CallObserver observe_;
 };
 
 // A service does not say which of its methods use the callback API; the class of the handler does.
@@ -176,8 +201,9 @@ class Gate::GuardedService final : public grpc::Service {
   }
 };
 
-std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> StatusNotes() {
-  return std::make_unique<StatusNoteFactory>();
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> StatusNotes(
+    CallObserver observe) {
+  return std::make_unique<StatusNoteFactory>(std::move(observe));
 }
 
 Gate::Gate(Authenticator& authenticator, TokenStore& tokens, AuditLog* audit, Clock& clock)

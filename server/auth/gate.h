@@ -33,9 +33,16 @@ namespace kbench::server::auth {
 // Of a request; gRPC alone bounds what comes in a stream of them: a worker's results may be large.
 inline constexpr std::size_t kMostRequestBytes = 4u << 20;
 
+// How a call was answered: its path, status ("NOT_FOUND") and the time from its request to the
+// answer (negative for a stream). On the thread that answers; must be quick.
+using CallObserver =
+    std::function<void(const char* method, const std::string& code, double seconds)>;
+
 // Tells the audit log the status of every unary call that changes something, whoever made it: the
-// handler, the gate or gRPC (a request that is no message). A server with a gate needs one.
-std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> StatusNotes();
+// handler, the gate or gRPC (a request that is no message), and `observe` (may be empty) that of
+// every call. A server with a gate needs one.
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> StatusNotes(
+    CallObserver observe = {});
 
 // Thread-safe.
 class Gate {

@@ -1,35 +1,46 @@
 #include "server/metrics/live_state.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "proto/support/clock.h"
+#include "server/metrics/family.h"
 
 namespace kbench::metrics {
 namespace {
 
 using kbench::v1::Device;
-using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 
 constexpr const char* kDeviceStates[] = {"CALIBRATING", "READY",   "BUSY",        "HELD",
                                          "DRAINING",    "DRAINED", "QUARANTINED", "OFFLINE",
                                          "WEDGED",      "FAILED"};
 
-MetricFamily Gauge(const char* name, const char* help) {
-  MetricFamily family;
-  family.name = name;
-  family.help = help;
-  family.type = prometheus::MetricType::Gauge;
-  return family;
-}
-
-void Add(MetricFamily& family, std::vector<ClientMetric::Label> labels, double value) {
-  ClientMetric& metric = family.metric.emplace_back();
-  metric.label = std::move(labels);
-  metric.gauge.value = value;
+void AddQueue(const LiveState& state, std::vector<MetricFamily>& families) {
+  MetricFamily cases = MakeGauge("kbench_queue_cases", "Cases that wait for a device, by class.");
+  MetricFamily jobs = MakeGauge("kbench_queue_jobs", "Jobs with cases that wait, by class.");
+  MetricFamily oldest = MakeGauge("kbench_queue_oldest_job_timestamp_seconds",
+                                  "When the oldest of those jobs was submitted.");
+  for (const auto& [name, waiting] : state.waiting) {
+    Add(cases, {{"class", name}}, static_cast<double>(waiting.cases));
+    Add(jobs, {{"class", name}}, static_cast<double>(waiting.jobs));
+    if (waiting.jobs > 0) Add(oldest, {{"class", name}}, waiting.oldest_submitted);
+  }
+  MetricFamily by_state = MakeGauge("kbench_jobs", "Jobs that have not ended, by state.");
+  Add(by_state, {{"state", "queued"}}, state.queued_jobs);
+  Add(by_state, {{"state", "running"}}, state.running_jobs);
+  MetricFamily running = MakeGauge("kbench_running_cases", "Cases that a worker is running.");
+  Add(running, {}, state.running_cases);
+  MetricFamily leases = MakeGauge("kbench_leases", "Rights of workers to try a case, held now.");
+  Add(leases, {}, state.running_cases);
+  MetricFamily watchers = MakeGauge("kbench_watchers", "Open streams of WatchJob and WatchQueue.");
+  Add(watchers, {}, state.watchers);
+  for (MetricFamily* family : {&cases, &jobs, &oldest, &by_state, &running, &leases, &watchers}) {
+    Keep(std::move(*family), families);
+  }
 }
 
 struct TelemetryGauge {
@@ -59,11 +70,12 @@ const TelemetryGauge kTelemetry[] = {
 };
 
 void AddDeviceState(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
-  MetricFamily info = Gauge("kbench_device_info", "Facts about a device; the value is 1.");
-  MetricFamily state = Gauge("kbench_device_state", "1 for the state the device is in, else 0.");
-  MetricFamily up = Gauge("kbench_worker_up", "1 while the worker of the device is connected.");
-  MetricFamily seen = Gauge("kbench_worker_last_heartbeat_timestamp_seconds",
-                            "When the worker of the device was last heard.");
+  MetricFamily info = MakeGauge("kbench_device_info", "Facts about a device; the value is 1.");
+  MetricFamily state =
+      MakeGauge("kbench_device_state", "1 for the state the device is in, else 0.");
+  MetricFamily up = MakeGauge("kbench_worker_up", "1 while the worker of the device is connected.");
+  MetricFamily seen = MakeGauge("kbench_worker_last_heartbeat_timestamp_seconds",
+                                "When the worker of the device was last heard.");
   for (const Device& device : devices) {
     Add(info,
         {{"device", device.name()},
@@ -72,6 +84,7 @@ void AddDeviceState(const std::vector<Device>& devices, std::vector<MetricFamily
          {"architecture", device.architecture()},
          {"uuid", device.uuid()},
          {"driver", device.driver()},
+         {"epoch", device.environment_epoch()},
          {"hostname", device.hostname()}},
         1);
     for (const char* name : kDeviceStates) {
@@ -86,9 +99,58 @@ void AddDeviceState(const std::vector<Device>& devices, std::vector<MetricFamily
   for (MetricFamily* family : {&info, &state, &up, &seen}) families.push_back(std::move(*family));
 }
 
+// What of the device others use, and what keeps new work from it.
+void AddUse(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
+  MetricFamily blocked =
+      MakeGauge("kbench_device_blocked", "1 while the device takes nothing new for this reason.");
+  MetricFamily utilization =
+      MakeGauge("kbench_device_foreign_utilization_ratio",
+                "Share of the device's time that processes of others had, as far as it is told.");
+  MetricFamily memory = MakeGauge("kbench_device_foreign_memory_bytes",
+                                  "Memory of the device that processes of others hold.");
+  for (const Device& device : devices) {
+    const std::string& kind = device.maintenance().kind();
+    const bool held = device.state() == "HELD";
+    Add(blocked, {{"device", device.name()}, {"kind", "drain"}}, kind == "drain" ? 1 : 0);
+    Add(blocked, {{"device", device.name()}, {"kind", "quarantine"}}, kind == "quarantine" ? 1 : 0);
+    Add(blocked, {{"device", device.name()}, {"kind", "hold"}}, held ? 1 : 0);
+    if (device.state() == "OFFLINE" || device.kind() == "cpu") continue;
+    double share = 0;
+    double bytes = 0;
+    for (const kbench::v1::ForeignProcess& process : device.foreign()) {
+      share += std::max(0.0, process.utilization());
+      bytes += static_cast<double>(process.memory_bytes());
+    }
+    Add(utilization, {{"device", device.name()}}, share);
+    Add(memory, {{"device", device.name()}}, bytes);
+  }
+  for (MetricFamily* family : {&blocked, &utilization, &memory}) Keep(std::move(*family), families);
+}
+
+// The driver's counters: Prometheus takes a smaller number for a new beginning.
+void AddTotals(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
+  MetricFamily energy = MakeCounter("kbench_device_energy_joules_total",
+                                    "Energy that the device drew since its driver was loaded.");
+  MetricFamily throttle = MakeCounter("kbench_device_throttle_seconds_total",
+                                      "Time for which the device was slowed down, by reason.");
+  for (const Device& device : devices) {
+    if (!device.has_totals()) continue;
+    const kbench::v1::DeviceTotals& totals = device.totals();
+    if (totals.energy_joules() > 0) {
+      Add(energy, {{"device", device.name()}}, totals.energy_joules());
+    }
+    const auto& by_reason = totals.throttle_seconds();
+    for (const auto& [reason, seconds] :
+         std::map<std::string, double>(by_reason.begin(), by_reason.end())) {
+      Add(throttle, {{"device", device.name()}, {"reason", reason}}, seconds);
+    }
+  }
+  for (MetricFamily* family : {&energy, &throttle}) Keep(std::move(*family), families);
+}
+
 void AddKept(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
-  MetricFamily family = Gauge("kbench_worker_bytes",
-                              "Bytes that the worker of the device keeps on its disk, by kind.");
+  MetricFamily family = MakeGauge(
+      "kbench_worker_bytes", "Bytes that the worker of the device keeps on its disk, by kind.");
   for (const Device& device : devices) {
     const auto& kept = device.kept_bytes();
     for (const auto& [kind, bytes] :
@@ -96,19 +158,19 @@ void AddKept(const std::vector<Device>& devices, std::vector<MetricFamily>& fami
       Add(family, {{"device", device.name()}, {"kind", kind}}, static_cast<double>(bytes));
     }
   }
-  if (!family.metric.empty()) families.push_back(std::move(family));
+  Keep(std::move(family), families);
 }
 
 void AddTelemetry(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
   for (const TelemetryGauge& gauge : kTelemetry) {
-    MetricFamily family = Gauge(gauge.name, gauge.help);
+    MetricFamily family = MakeGauge(gauge.name, gauge.help);
     for (const Device& device : devices) {
       if (device.state() == "OFFLINE" || !device.has_telemetry()) continue;
       const double value = gauge.value(device.telemetry());
       if (value == 0 && gauge.zero_is_unknown) continue;
       Add(family, {{"device", device.name()}}, value);
     }
-    if (!family.metric.empty()) families.push_back(std::move(family));
+    Keep(std::move(family), families);
   }
 }
 
@@ -143,27 +205,42 @@ const CalibrationGauge kCalibration[] = {
 };
 
 void AddCanaries(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
-  MetricFamily ratio = Gauge("kbench_device_canary_ratio",
-                             "Time of the newest canary over the device's earlier ones.");
-  MetricFamily drifting = Gauge("kbench_device_canary_drifting",
-                                "1 while the canary is beyond its bound: results are suspect.");
+  MetricFamily ratio = MakeGauge("kbench_device_canary_ratio",
+                                 "Time of the newest canary over the device's earlier ones.");
+  MetricFamily drifting = MakeGauge("kbench_device_canary_drifting",
+                                    "1 while the canary is beyond its bound: results are suspect.");
+  MetricFamily flown =
+      MakeGauge("kbench_device_canary_timestamp_seconds", "When the newest canary was flown.");
+  MetricFamily total = MakeCounter("kbench_device_canaries_total",
+                                   "Canaries flown since the device's worker began.");
+  MetricFamily bad = MakeCounter("kbench_device_bad_canaries_total",
+                                 "Of those the ones that computed wrongly or came to nothing.");
   for (const Device& device : devices) {
-    if (!device.has_canary() || !(device.canary().ratio() > 0)) continue;
+    if (!device.has_canary()) continue;
+    const auto& canary = device.canary();
+    Add(total, {{"device", device.name()}},
+        static_cast<double>(canary.count() + canary.bad_count()));
+    Add(bad, {{"device", device.name()}}, static_cast<double>(canary.bad_count()));
+    if (!(canary.ratio() > 0)) continue;
     Add(ratio, {{"device", device.name()}}, device.canary().ratio());
     Add(drifting, {{"device", device.name()}}, device.canary().drifting() ? 1 : 0);
+    if (device.canary().has_time()) {
+      Add(flown, {{"device", device.name()}},
+          static_cast<double>(ToMicros(device.canary().time())) * 1e-6);
+    }
   }
-  for (MetricFamily* family : {&ratio, &drifting}) {
-    if (!family->metric.empty()) families.push_back(std::move(*family));
+  for (MetricFamily* family : {&ratio, &drifting, &flown, &total, &bad}) {
+    Keep(std::move(*family), families);
   }
 }
 
 void AddCalibration(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
-  MetricFamily passed = Gauge("kbench_device_calibration_passed",
-                              "1 when the device passed its calibration, 0 when it failed.");
-  MetricFamily canaries = Gauge("kbench_device_canaries",
-                                "Canary sessions behind kbench_device_between_session_ratio.");
-  MetricFamily roof = Gauge("kbench_device_matmul_roof_flops_per_second",
-                            "Measured rate of the library's matrix product, by dtype.");
+  MetricFamily passed = MakeGauge("kbench_device_calibration_passed",
+                                  "1 when the device passed its calibration, 0 when it failed.");
+  MetricFamily canaries = MakeGauge("kbench_device_canaries",
+                                    "Canary sessions behind kbench_device_between_session_ratio.");
+  MetricFamily roof = MakeGauge("kbench_device_matmul_roof_flops_per_second",
+                                "Measured rate of the library's matrix product, by dtype.");
   for (const Device& device : devices) {
     if (!device.has_calibration()) continue;
     Add(passed, {{"device", device.name()}}, device.calibration().passed() ? 1 : 0);
@@ -174,16 +251,14 @@ void AddCalibration(const std::vector<Device>& devices, std::vector<MetricFamily
     }
   }
   for (const CalibrationGauge& gauge : kCalibration) {
-    MetricFamily family = Gauge(gauge.name, gauge.help);
+    MetricFamily family = MakeGauge(gauge.name, gauge.help);
     for (const Device& device : devices) {
       const double value = device.has_calibration() ? gauge.value(device.calibration()) : 0;
       if (value > 0) Add(family, {{"device", device.name()}}, value);
     }
-    if (!family.metric.empty()) families.push_back(std::move(family));
+    Keep(std::move(family), families);
   }
-  for (MetricFamily* family : {&passed, &canaries, &roof}) {
-    if (!family->metric.empty()) families.push_back(std::move(*family));
-  }
+  for (MetricFamily* family : {&passed, &canaries, &roof}) Keep(std::move(*family), families);
 }
 
 }  // namespace
@@ -199,22 +274,14 @@ std::vector<MetricFamily> LiveCollector::Collect() const {
   MutexLock lock(mutex_);
   if (!source_) return families;
   const LiveState state = source_();
-  const std::pair<MetricFamily, int> counts[] = {
-      {Gauge("kbench_queue_cases", "Cases that wait for a device."), state.queued_cases},
-      {Gauge("kbench_running_cases", "Cases that a worker is running."), state.running_cases},
-      {Gauge("kbench_watchers", "Open streams of WatchJob and WatchQueue."), state.watchers},
-  };
-  for (const auto& [family, value] : counts) {
-    families.push_back(family);
-    Add(families.back(), {}, value);
-  }
-  if (!state.devices.empty()) {
-    AddDeviceState(state.devices, families);
-    AddTelemetry(state.devices, families);
-    AddKept(state.devices, families);
-    AddCalibration(state.devices, families);
-    AddCanaries(state.devices, families);
-  }
+  AddQueue(state, families);
+  AddDeviceState(state.devices, families);
+  AddUse(state.devices, families);
+  AddTelemetry(state.devices, families);
+  AddTotals(state.devices, families);
+  AddCanaries(state.devices, families);
+  AddCalibration(state.devices, families);
+  AddKept(state.devices, families);
   return families;
 }
 

@@ -3,17 +3,22 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kbench/v1/device.pb.h"
 #include "prometheus/collectable.h"
 #include "prometheus/metric_family.h"
 #include "proto/support/mutex.h"
+#include "server/scheduler/backlog.h"
 
 namespace kbench::metrics {
 
 struct LiveState {
-  int queued_cases = 0;
+  std::vector<std::pair<std::string, scheduler::Waiting>> waiting;  // by class
+  int queued_jobs = 0;  // that have not begun, or of which nothing runs now
+  int running_jobs = 0;
   int running_cases = 0;
   int watchers = 0;
   std::vector<kbench::v1::Device> devices;

@@ -1,17 +1,17 @@
 #include "server/metrics/metrics.h"
 
 #include <prometheus/counter.h>
-#include <prometheus/exposer.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <cmath>
-#include <exception>
 #include <utility>
 
 #include "proto/support/error.h"
+#include "server/metrics/http.h"
 
 namespace kbench::metrics {
 namespace {
@@ -27,6 +27,15 @@ const prometheus::Histogram::BucketBoundaries kJobBuckets = {
     0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
 const prometheus::Histogram::BucketBoundaries kGapBuckets = {
     0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10};
+constexpr std::pair<kbench::v1::Verdict, const char*> kVerdicts[] = {
+    {kbench::v1::VERDICT_VALID, "valid"},
+    {kbench::v1::VERDICT_SUSPECT, "suspect"},
+    {kbench::v1::VERDICT_INVALID, "invalid"}};
+constexpr std::pair<AttemptEnd, const char*> kAttemptEnds[] = {
+    {AttemptEnd::kDone, "done"},
+    {AttemptEnd::kInfra, "infra"},
+    {AttemptEnd::kCancelled, "cancelled"},
+    {AttemptEnd::kLost, "lost"}};
 // The label's values, whatever a worker says.
 constexpr const char* kPhases[] = {"wait",    "hold",  "prepare", "verify", "warm",
                                    "measure", "burst", "check",   "finish", "profile"};
@@ -40,19 +49,12 @@ prometheus::Histogram& Histogram(prometheus::Registry& registry, const char* nam
   return BuildHistogram().Name(name).Help(help).Register(registry).Add({}, buckets);
 }
 
-absl::Status CannotServe(const std::string& address, const std::string& what) {
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   "cannot serve metrics on " + address + ": " + what +
-                       "; give another --metrics-listen HOST:PORT, port 0 picks a free one",
-                   {.reason = "METRICS_ADDRESS"});
-}
-
 }  // namespace
 
-Metrics::Metrics(const std::string& version, std::size_t most_result_series)
-    : registry_(std::make_shared<prometheus::Registry>()),
-      results_(std::make_shared<ResultSeries>(most_result_series)),
-      live_(std::make_shared<LiveCollector>()) {
+Metrics::Metrics(const std::string& version, SeriesBounds bounds)
+    : registry_(std::make_unique<prometheus::Registry>()),
+      results_(bounds),
+      rpc_calls_(*registry_) {
   submitted_ = &Counter(*registry_, "kbench_jobs_submitted_total", "Jobs accepted.");
   auto& completed = BuildCounter()
                         .Name("kbench_jobs_completed_total")
@@ -63,6 +65,17 @@ Metrics::Metrics(const std::string& version, std::size_t most_result_series)
     completed_[static_cast<std::size_t>(state)] =
         &completed.Add({{"state", scheduler::StateName(state)}});
   }
+  auto& attempts = BuildCounter()
+                       .Name("kbench_attempts_total")
+                       .Help("Tries at a case that ended, by how.")
+                       .Register(*registry_);
+  for (const auto& [end, name] : kAttemptEnds) {
+    attempts_[static_cast<std::size_t>(end)] = &attempts.Add({{"outcome", name}});
+  }
+  stored_ = &BuildCounter()
+                 .Name("kbench_results_total")
+                 .Help("Results that were stored, by device and verdict.")
+                 .Register(*registry_);
   lease_expirations_ = &Counter(*registry_, "kbench_lease_expirations_total",
                                 "Attempts whose worker did not answer in time.");
   stale_results_ =
@@ -93,11 +106,15 @@ Metrics::Metrics(const std::string& version, std::size_t most_result_series)
                       .Name("kbench_store_bytes")
                       .Help("Bytes that the coordinator keeps, by kind.")
                       .Register(*registry_);
+  store_caps_ = &BuildGauge()
+                     .Name("kbench_store_cap_bytes")
+                     .Help("Most bytes that are kept, of kinds that have a bound.")
+                     .Register(*registry_);
   BuildGauge()
       .Name("kbench_build_info")
       .Help("The version of the coordinator; the value is 1.")
       .Register(*registry_)
-      .Add({{"version", version}, {"compiler", __VERSION__}})
+      .Add({{"version", version}, {"revision", KBENCH_REVISION}, {"compiler", __VERSION__}})
       .Set(1);
 }
 
@@ -114,7 +131,28 @@ void Metrics::JobCompleted(State state, double queue_seconds, double run_seconds
   run_seconds_->Observe(run_seconds);
 }
 
-void Metrics::LeasesExpired(int count) { lease_expirations_->Increment(count); }
+void Metrics::AttemptEnded(AttemptEnd end) {
+  attempts_[static_cast<std::size_t>(end)]->Increment();
+}
+
+void Metrics::LeasesExpired(int count) {
+  lease_expirations_->Increment(count);
+  attempts_[static_cast<std::size_t>(AttemptEnd::kLost)]->Increment(count);
+}
+
+void Metrics::RecordResult(const kbench::v1::Result& result) {
+  results_.Record(result);
+  const auto verdict = std::find_if(std::begin(kVerdicts), std::end(kVerdicts),
+                                    [&](const auto& one) { return one.first == result.verdict(); });
+  // One without a number has an outcome instead of a verdict.
+  const char* name = verdict == std::end(kVerdicts) ? "none" : verdict->second;
+  stored_->Add({{"device", result.device()}, {"verdict", name}}).Increment();
+}
+
+void Metrics::StoreMayKeep(const std::string& kind, std::int64_t bytes) {
+  if (bytes > 0) store_caps_->Add({{"kind", kind}}).Set(static_cast<double>(bytes));
+}
+
 void Metrics::StaleResult() { stale_results_->Increment(); }
 void Metrics::StoreKeeps(const std::map<std::string, std::int64_t>& bytes) {
   for (const auto& [kind, size] : bytes) {
@@ -141,30 +179,20 @@ void Metrics::AttemptTook(const std::string& device,
   if (gap_seconds > 0 && std::isfinite(gap_seconds)) gap_seconds_->Observe(gap_seconds);
 }
 
-absl::StatusOr<std::string> Metrics::Serve(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return CannotServe(address, "not HOST:PORT");
-  try {
-    exposer_ = std::make_unique<prometheus::Exposer>(address, 2);
-    exposer_->RegisterCollectable(registry_);
-    exposer_->RegisterCollectable(results_);
-    exposer_->RegisterCollectable(live_);
-    const std::vector<int> ports = exposer_->GetListeningPorts();
-    if (ports.empty()) return CannotServe(address, "no port was bound");
-    return address.substr(0, colon + 1) + std::to_string(ports.front());
-  } catch (const std::exception&) {  // civetweb says no more than that it could not bind
-    exposer_.reset();
-    return CannotServe(address, "the port is taken, or the address is not this machine's");
-  }
+absl::StatusOr<std::string> Metrics::Serve(const std::string& address,
+                                           std::function<std::string()> not_ready) {
+  KB_ASSIGN_OR_RETURN(
+      http_, HttpEndpoint::Open(address, {[this] { return Text(); }, std::move(not_ready)}));
+  return http_->address();
 }
 
-void Metrics::Stop() { exposer_.reset(); }
+void Metrics::Stop() { http_.reset(); }
 
 std::string Metrics::Text() const {
   std::vector<prometheus::MetricFamily> families = registry_->Collect();
   for (const prometheus::Collectable* source :
-       {static_cast<const prometheus::Collectable*>(results_.get()),
-        static_cast<const prometheus::Collectable*>(live_.get())}) {
+       {static_cast<const prometheus::Collectable*>(&results_),
+        static_cast<const prometheus::Collectable*>(&live_)}) {
     for (auto& family : source->Collect()) families.push_back(std::move(family));
   }
   return prometheus::TextSerializer().Serialize(families);

@@ -15,11 +15,11 @@
 #include "kbench/v1/result.pb.h"
 #include "server/metrics/live_state.h"
 #include "server/metrics/result_series.h"
+#include "server/metrics/rpc_calls.h"
 #include "server/scheduler/types.h"
 
 namespace prometheus {
 class Counter;
-class Exposer;
 class Gauge;
 class Histogram;
 class Registry;
@@ -29,15 +29,20 @@ class Family;
 
 namespace kbench::metrics {
 
+class HttpEndpoint;
+
+enum class AttemptEnd { kDone, kInfra, kCancelled, kLost };
+
 class Metrics {
  public:
-  explicit Metrics(const std::string& version, std::size_t most_result_series = 500);
+  explicit Metrics(const std::string& version, SeriesBounds bounds = {});
   ~Metrics();
 
   void JobSubmitted();
   // Seconds from submission to the start (negative: it never started) and from there to the end.
   void JobCompleted(scheduler::State state, double queue_seconds, double run_seconds);
-  void LeasesExpired(int count);
+  void AttemptEnded(AttemptEnd end);
+  void LeasesExpired(int count);  // attempts that were lost
   void StaleResult();
   void CommitTook(double seconds);
   // Where the time of an attempt on the device went, by phase (those of AttemptResult), and how
@@ -48,23 +53,35 @@ class Metrics {
   void DeviceQuarantined(const std::string& device, const std::string& reason);
   // Bytes kept of what, by kind: those of store::Upkeep::Bytes, and backups.
   void StoreKeeps(const std::map<std::string, std::int64_t>& bytes);
-  void RecordResult(const kbench::v1::Result& result) { results_->Record(result); }
-  void SetLiveSource(std::function<LiveState()> source) { live_->SetSource(std::move(source)); }
+  // The most that is kept of a kind; 0: no bound.
+  void StoreMayKeep(const std::string& kind, std::int64_t bytes);
+  void RecordResult(const kbench::v1::Result& result);
+  // For a result that was stored before this process began: it is no event.
+  void RestoreResult(const kbench::v1::Result& result) { results_.Record(result); }
+  void NoteCell(const kbench::v1::CellKey& cell, const CellNote& note) {
+    results_.Note(cell, note);
+  }
+  void SetLiveSource(std::function<LiveState()> source) { live_.SetSource(std::move(source)); }
+  RpcCalls& rpc_calls() { return rpc_calls_; }
 
   // Serves on HOST:PORT (port 0: a free one); the address really bound. One line when it is taken.
-  absl::StatusOr<std::string> Serve(const std::string& address);
+  // `not_ready` says why no jobs are served, for /-/ready; empty: they are.
+  absl::StatusOr<std::string> Serve(const std::string& address,
+                                    std::function<std::string()> not_ready = {});
   void Stop();
-  // The text that /metrics answers with, without the exposer's own families.
+  // The text that /metrics answers with.
   std::string Text() const;
 
  private:
-  std::shared_ptr<prometheus::Registry> registry_;
-  std::shared_ptr<ResultSeries> results_;
-  std::shared_ptr<LiveCollector> live_;
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  std::unique_ptr<prometheus::Registry> registry_;
+  ResultSeries results_;
+  LiveCollector live_;
+  RpcCalls rpc_calls_;
+  std::unique_ptr<HttpEndpoint> http_;
   // References into the registry, which lives as long; nothing is ever removed from it.
   prometheus::Counter* submitted_;
   std::array<prometheus::Counter*, 6> completed_{};  // by scheduler::State
+  std::array<prometheus::Counter*, 4> attempts_{};   // by AttemptEnd
   prometheus::Counter* lease_expirations_;
   prometheus::Counter* stale_results_;
   prometheus::Histogram* commit_seconds_;
@@ -74,6 +91,8 @@ class Metrics {
   prometheus::Family<prometheus::Counter>* busy_seconds_;  // by device and phase
   prometheus::Family<prometheus::Counter>* quarantines_;   // by device and reason
   prometheus::Family<prometheus::Gauge>* store_bytes_;     // by kind
+  prometheus::Family<prometheus::Gauge>* store_caps_;      // the same
+  prometheus::Family<prometheus::Counter>* stored_;        // results by device and verdict
 };
 
 }  // namespace kbench::metrics

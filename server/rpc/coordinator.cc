@@ -14,7 +14,7 @@ namespace kbench::server {
 namespace {
 
 constexpr double kRecoverySeconds = 2;
-constexpr int kMostResultSeries = 500;
+constexpr int kMostResultSeries = 2100;  // what the metrics may hold, more or less
 constexpr int kMostDrainSeconds = 2;
 
 absl::Status Unavailable(const std::string& message, const char* reason) {
@@ -45,7 +45,7 @@ absl::Status Coordinator::Start() {
   KB_RETURN_IF_ERROR(Load());
   KB_ASSIGN_OR_RETURN(auto results, store_.LatestResults(kMostResultSeries));
   // Oldest first, so that the newest is the last to be evicted.
-  for (auto it = results.rbegin(); it != results.rend(); ++it) metrics_.RecordResult(*it);
+  for (auto it = results.rbegin(); it != results.rend(); ++it) metrics_.RestoreResult(*it);
   metrics_.SetLiveSource([this] { return Live(); });
   timer_ = std::thread([this] { TimerLoop(); });
   return absl::OkStatus();
@@ -184,7 +184,13 @@ metrics::LiveState Coordinator::Live() {
   live.devices = Devices();
   live.watchers = hub_.size() + queue_hub_.size();
   MutexLock lock(mutex_);
-  live.queued_cases = scheduler_.QueuedCases();
+  using scheduler::PriorityClass;
+  for (const PriorityClass one :
+       {PriorityClass::kInteractive, PriorityClass::kCi, PriorityClass::kBatch}) {
+    live.waiting.emplace_back(scheduler::ClassName(one), scheduler_.backlog().Of(one));
+  }
+  live.running_jobs = scheduler_.RunningJobs();
+  live.queued_jobs = scheduler_.Jobs() - live.running_jobs;
   live.running_cases = scheduler_.RunningCases();
   return live;
 }

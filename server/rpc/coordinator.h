@@ -87,6 +87,9 @@ class Coordinator {
   absl::StatusOr<kbench::v1::Explanation> Explain(const std::string& name);
   double least_queue_seconds() const { return options_.queue_seconds; }
 
+  // Why no jobs are served, one line; empty: they are.
+  std::string WhyNotServing();
+
   std::vector<kbench::v1::Device> Devices();
   // coordinator_devices.cc. A device by its name or UUID; NOT_FOUND names those that are known.
   // `kind`: drain, quarantine. Durable when they return.

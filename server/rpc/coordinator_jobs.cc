@@ -78,6 +78,11 @@ absl::Status Coordinator::CheckServing() {
   return absl::OkStatus();
 }
 
+std::string Coordinator::WhyNotServing() {
+  MutexLock lock(mutex_);
+  return MessageOf(CheckServing());
+}
+
 absl::StatusOr<Job> Coordinator::JobOfRequest(const SubmitJobRequest& request,
                                               const std::string& digest, bool& found) {
   found = false;

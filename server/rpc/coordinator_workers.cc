@@ -405,8 +405,13 @@ void Coordinator::OnResult(const std::shared_ptr<WorkerLink>& link, const Sessio
     }
     step.on_durable.push_back([this, stored = results[ref]] {
       for (const Result& item : stored) metrics_.RecordResult(item);
+      metrics_.AttemptEnded(metrics::AttemptEnd::kDone);
     });
   } else {
+    step.on_durable.push_back([this, cancelled = result.cancelled()] {
+      metrics_.AttemptEnded(cancelled ? metrics::AttemptEnd::kCancelled
+                                      : metrics::AttemptEnd::kInfra);
+    });
     spdlog::warn("attempt {} of {} case {} came to nothing: {}", result.id().attempt(),
                  result.id().job(), result.id().case_index(), end.message);
   }

@@ -1,6 +1,8 @@
 #include "server/rpc/device_registry.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "proto/support/clock.h"
 #include "server/scheduler/selector.h"
@@ -11,6 +13,7 @@ using kbench::v1::Device;
 
 namespace {
 
+constexpr int kMostThrottleReasons = 32;
 constexpr int kMostForeign = 64;  // processes; what a worker tells beyond is dropped
 // Of what a worker keeps: they are labels of a metric, so none is taken that is not known.
 constexpr const char* kKept[] = {"spool", "caches", "tuning", "scratch", "logs"};
@@ -22,6 +25,7 @@ void SetOffline(Device& device, const std::string& message) {
   device.clear_telemetry();
   device.clear_foreign();
   device.clear_kept_bytes();
+  device.clear_totals();
 }
 
 // Its runners could not be started: what they offered is what they will offer again.
@@ -36,6 +40,23 @@ void TakeOver(const Device& known, Device& device) {
   if (device.model().empty()) device.set_model(known.model());
   if (device.architecture().empty()) device.set_architecture(known.architecture());
   if (device.memory_bytes() == 0) device.set_memory_bytes(known.memory_bytes());
+}
+
+// A worker's word: names become labels, and what is no amount must not spoil a counter.
+void SetTotals(const kbench::v1::Heartbeat& heartbeat, Device& device) {
+  device.clear_totals();
+  if (!heartbeat.has_totals()) return;
+  kbench::v1::DeviceTotals& totals = *device.mutable_totals();
+  for (const auto& [reason, seconds] : heartbeat.totals().throttle_seconds()) {
+    const bool plain =
+        !reason.empty() && reason.size() <= 64 &&
+        reason.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos;
+    if (!plain || !(seconds >= 0) || !std::isfinite(seconds)) continue;
+    if (totals.throttle_seconds_size() == kMostThrottleReasons) break;
+    (*totals.mutable_throttle_seconds())[reason] = seconds;
+  }
+  const double joules = heartbeat.totals().energy_joules();
+  if (joules > 0 && std::isfinite(joules)) totals.set_energy_joules(joules);
 }
 
 }  // namespace
@@ -84,6 +105,7 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
     *device.mutable_telemetry() = heartbeat.telemetry();
     *device.mutable_foreign() = heartbeat.foreign();
     while (device.foreign_size() > kMostForeign) device.mutable_foreign()->RemoveLast();
+    SetTotals(heartbeat, device);
     device.clear_kept_bytes();
     for (const char* kind : kKept) {
       const auto kept = heartbeat.kept_bytes().find(kind);

@@ -41,19 +41,22 @@ constexpr const char* kServices[] = {"",
                                      "kbench.v1.DeviceService",
                                      "kbench.v1.WorkerService"};
 
-void Serve(grpc::ServerBuilder& builder) {
+void Serve(grpc::ServerBuilder& builder, metrics::RpcCalls& calls) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   ConfigureServer(builder);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> notes;
-  notes.push_back(auth::StatusNotes());
+  notes.push_back(
+      auth::StatusNotes([&calls](const char* method, const std::string& code, double seconds) {
+        calls.Handled(method, code, seconds);
+      }));
   builder.experimental().SetInterceptorCreators(std::move(notes));
 }
 
 class ServerImpl final : public Server {
  public:
   ServerImpl(ServerOptions options, Clock& clock)
-      : options_(std::move(options)), clock_(clock), metrics_(KBENCH_VERSION) {}
+      : options_(std::move(options)), clock_(clock), metrics_(KBENCH_VERSION, options_.series) {}
   ~ServerImpl() override { Stop(std::chrono::system_clock::now()); }
 
   absl::Status Start();
@@ -111,7 +114,9 @@ absl::Status ServerImpl::Start() {
   KB_ASSIGN_OR_RETURN(access_, auth::Access::Start(options_.access, options_.data_dir, clock_));
   KB_RETURN_IF_ERROR(Listen());
   if (!options_.metrics_listen.empty()) {
-    KB_ASSIGN_OR_RETURN(metrics_address_, metrics_.Serve(options_.metrics_listen));
+    KB_ASSIGN_OR_RETURN(metrics_address_, metrics_.Serve(options_.metrics_listen, [this] {
+      return coordinator_->WhyNotServing();
+    }));
   }
   WriteState();
   return absl::OkStatus();
@@ -155,7 +160,7 @@ absl::Status ServerImpl::AddServices(grpc::ServerBuilder& builder) {
 
 absl::Status ServerImpl::Listen() {
   grpc::ServerBuilder builder;
-  Serve(builder);
+  Serve(builder, metrics_.rpc_calls());
   std::vector<std::string> addresses;
   std::vector<int> ports(options_.listen.size(), 0);
   KB_RETURN_IF_ERROR(AddPorts(builder, &addresses, &ports));

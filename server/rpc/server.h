@@ -26,6 +26,7 @@ struct ServerOptions {
   std::string metrics_listen = "127.0.0.1:7601";  // empty: no metrics
   std::string data_dir;                           // empty: the default
   store::Retention retention;
+  metrics::SeriesBounds series;
   const char* store_vfs = nullptr;  // see store::SqliteOptions
   std::int64_t log_bytes = 0;       // the same
   auth::AuthOptions access;

@@ -49,6 +49,15 @@ void DeclareServing(CLI::App& app, ProgramOptions& options) {
                  "HOST:PORT of /metrics; port 0 picks a free one, \"\" exports none")
       ->take_last()
       ->capture_default_str();
+  const auto series = [&](const char* name, std::size_t* most, const char* what) {
+    app.add_option(name, *most, what)
+        ->take_last()
+        ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}))
+        ->capture_default_str();
+  };
+  series("--ad-hoc-series", &server.series.most_ad_hoc,
+         "Cells in the metrics that nobody has pinned or scheduled: the newest");
+  series("--pinned-series", &server.series.most_kept, "Pinned and scheduled cells in the metrics");
   app.add_option("--data-dir", server.data_dir, "Where jobs and results are kept")
       ->take_last()
       ->capture_default_str();

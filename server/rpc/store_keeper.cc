@@ -101,6 +101,9 @@ bool StoreKeeper::Pause(double seconds) {
 }
 
 void StoreKeeper::Loop() {
+  for (const store::Kind kind : store::kKinds) {
+    metrics_.StoreMayKeep(store::KindName(kind), options_.retention.Of(kind).bytes);
+  }
   for (double wait = options_.first_seconds; Pause(wait); wait = options_.round_seconds) Round();
 }
 

@@ -109,16 +109,15 @@ void Scheduler::LookAtPins(double now) {
 }
 
 void Scheduler::Queue(JobState& job, int index) {
-  if (job.queued.empty()) ++waiting_jobs_;
+  const bool first = job.queued.empty();
   if (!job.queued.insert(index).second) return;
-  ++queued_cases_;
+  backlog_.Add(job.entry, first);
   ++job.owner->waiting_cases;
 }
 
 void Scheduler::Unqueue(JobState& job, int index) {
   if (job.queued.erase(index) == 0) return;
-  if (job.queued.empty()) --waiting_jobs_;
-  --queued_cases_;
+  backlog_.Remove(job.entry, job.queued.empty());
   --job.owner->waiting_cases;
 }
 

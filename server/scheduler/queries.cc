@@ -1,5 +1,6 @@
 // What may be asked of the scheduler.
 #include <algorithm>
+#include <set>
 
 #include "server/scheduler/ahead.h"
 #include "server/scheduler/scheduler.h"
@@ -34,6 +35,12 @@ int Scheduler::RunningFor(const JobState& job) const {
     const CaseRef& ref = lease.second.ref;
     return runs_there(jobs_.at(ref.job).entry.cases[static_cast<std::size_t>(ref.index)].device);
   }));
+}
+
+int Scheduler::RunningJobs() const {
+  std::set<std::string> jobs;
+  for (const auto& [epoch, running] : leases_) jobs.insert(running.ref.job);
+  return static_cast<int>(jobs.size());
 }
 
 int Scheduler::QueuePosition(const std::string& job) const {

@@ -37,6 +37,7 @@
 #include <tuple>
 #include <vector>
 
+#include "server/scheduler/backlog.h"
 #include "server/scheduler/ahead.h"
 #include "server/scheduler/fit.h"
 #include "server/scheduler/line.h"
@@ -128,7 +129,11 @@ class Scheduler {
   bool IsOpen(const std::string& worker_id, const Held& held) const;
   // What runs on a device of this name.
   std::optional<CaseRef> RunningOn(const std::string& device) const;
-  int QueuedCases() const { return queued_cases_; }
+  int QueuedCases() const { return static_cast<int>(backlog_.cases()); }
+  const Backlog& backlog() const { return backlog_; }
+  // Jobs that have not ended, and those of them of which a case runs.
+  int Jobs() const { return static_cast<int>(jobs_.size()); }
+  int RunningJobs() const;
   int RunningCases() const { return static_cast<int>(leases_.size()); }
   // Device-seconds of an owner, decayed, with what runs at its estimate.
   double UsedSeconds(double now, const std::string& owner) const;
@@ -238,8 +243,7 @@ class Scheduler {
   Estimator estimator_;
   std::int64_t next_epoch_ = 1;
   std::int64_t next_serial_ = 1;
-  int queued_cases_ = 0;
-  int waiting_jobs_ = 0;  // with queued cases
+  Backlog backlog_;
   double next_prune_at_ = 0;
   std::map<std::string, JobState> jobs_;
   Usage usage_;

@@ -76,8 +76,8 @@ DeviceView Scheduler::ViewOf(double now, const WorkerState& worker) const {
 QueueView Scheduler::View(double now, int most, const ViewFilter& filter) const {
   QueueView view;
   for (const auto& [id, worker] : workers_) view.devices.push_back(ViewOf(now, worker));
-  view.waiting_jobs = waiting_jobs_;
-  view.waiting_cases = queued_cases_;
+  view.waiting_jobs = static_cast<int>(backlog_.jobs());
+  view.waiting_cases = static_cast<int>(backlog_.cases());
   Fields fields;
   for (const JobState* job : InOrder(most, filter)) {
     WaitingJob& waiting = view.waiting.emplace_back();

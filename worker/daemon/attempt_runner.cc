@@ -203,11 +203,12 @@ void CaseExecutor::FlyCanaries(const CancelToken& cancel) {
   known_.last_session_micros = context.clock->WallMicros();
   if (absl::IsDataLoss(sessions.status())) {
     options_.condition->AddFault("WRONG_RESULTS", std::string(sessions.status().message()));
-    return;
+  } else if (!sessions.ok()) {
+    spdlog::warn("a canary did not come back: {}", std::string(sessions.status().message()));
   }
   if (!sessions.ok()) {
-    spdlog::warn("a canary did not come back: {}", std::string(sessions.status().message()));
-    return;
+    ++bad_canaries_;
+    return TellCanary();
   }
   known_.sessions.insert(known_.sessions.end(), sessions->begin(), sessions->end());
   KeepLatest(&known_.sessions);
@@ -225,11 +226,16 @@ void CaseExecutor::JudgeCanary() {
   const bool cpu = options_.context.facts->device.kind() == "cpu";
   drift_ = DriftOf(known_.sessions, cpu ? kLeastCpuDriftRatio : kLeastDriftRatio);
   if (drift_.drifting) spdlog::warn("{}: results are SUSPECT", drift_.message);
+  TellCanary();
+}
+
+void CaseExecutor::TellCanary() {
   v1::CanaryState canary;
   canary.set_ratio(drift_.ratio);
   canary.set_drifting(drift_.drifting);
   canary.set_message(drift_.message);
   canary.set_count(canaries_flown_);
+  canary.set_bad_count(bad_canaries_);
   if (known_.last_session_micros > 0) {
     *canary.mutable_time() = ToTimestamp(known_.last_session_micros);
   }

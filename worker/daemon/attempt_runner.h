@@ -68,6 +68,7 @@ class CaseExecutor final : public AttemptRunner {
   void FlyCanaries(const CancelToken& cancel);
   // A session came back right: what it says of the device.
   void JudgeCanary();
+  void TellCanary();
   // Seconds between canary sessions now.
   double CanaryPace();
   void Publish();
@@ -77,6 +78,7 @@ class CaseExecutor final : public AttemptRunner {
   StoredCalibration known_;
   CanaryDrift drift_;
   std::int64_t canaries_flown_ = 0;  // right ones, since this process began
+  std::int64_t bad_canaries_ = 0;    // the others
   int good_canaries_ = 0;            // right ones without drift in a row, since the newest fault
   std::int64_t faults_seen_ = 0;
   double last_failure_ = -1;  // of a calibration, steady seconds; negative: none since it passed

@@ -241,6 +241,7 @@ v1::WorkerMessage Session::MakeHeartbeat() {
   v1::WorkerMessage message;
   v1::Heartbeat& heartbeat = *message.mutable_heartbeat();
   *heartbeat.mutable_telemetry() = monitor_->Now();
+  *heartbeat.mutable_totals() = monitor_->Totals();
   // As that look, or the one before the burst that runs, saw them.
   for (const ForeignProcess& process : monitor_->LastForeign()) {
     if (heartbeat.foreign_size() >= kMostForeign) break;

@@ -61,6 +61,8 @@ class DeviceMonitor {
   virtual ~DeviceMonitor() = default;
   // The device's state now, for a heartbeat.
   virtual v1::Telemetry Now() = 0;
+  // The driver's counters since it was loaded; nothing where there are none.
+  virtual v1::DeviceTotals Totals() { return {}; }
   // Watches from Begin() to End(): mean clocks and power, hottest temperature, all throttle
   // reasons and the seconds they took, new ECC errors, energy, and what others did meanwhile
   // (their state may be half a second old).

@@ -58,6 +58,16 @@ class GpuMonitor final : public DeviceMonitor {
     return telemetry;
   }
 
+  v1::DeviceTotals Totals() override {
+    v1::DeviceTotals totals;
+    const auto counters = Call<GpuCounters>(ReadGpuCounters);
+    if (!counters) return totals;
+    totals.mutable_throttle_seconds()->insert(counters->throttle_seconds.begin(),
+                                              counters->throttle_seconds.end());
+    totals.set_energy_joules(std::max(0.0, counters->energy_joules));
+    return totals;
+  }
+
   void Begin() override {
     RefreshUsers(kUsersSeconds);
     // Before the counters: their call ends after every look at the users that was begun.

@@ -8,8 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -47,7 +49,7 @@ kbench::v1::Result MakeResult(const std::string& implementation, double median) 
   return result;
 }
 
-std::string HttpGet(const std::string& address) {
+std::string HttpAnswer(const std::string& address, const std::string& page) {
   const std::size_t colon = address.rfind(':');
   sockaddr_in to = {};
   to.sin_family = AF_INET;
@@ -55,7 +57,7 @@ std::string HttpGet(const std::string& address) {
   inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
-  const std::string request = "GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n";
+  const std::string request = "GET " + page + " HTTP/1.0\r\nHost: x\r\n\r\n";
   EXPECT_EQ(write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
   std::string answer;
   char buffer[4096];
@@ -63,7 +65,23 @@ std::string HttpGet(const std::string& address) {
     answer.append(buffer, static_cast<std::size_t>(n));
   }
   close(fd);
+  return answer;
+}
+
+std::string HttpGet(const std::string& address) {
+  const std::string answer = HttpAnswer(address, "/metrics");
   return answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
+kbench::v1::CellKey CellOf(const std::string& implementation) {
+  kbench::v1::CellKey cell;
+  cell.set_kernel("matmul");
+  cell.set_implementation(implementation);
+  cell.set_dtype("fp16");
+  cell.set_shape("m=4096,n=4096,k=4096,layout=nn");
+  cell.set_mode("cold");
+  cell.set_device("gpu0");
+  return cell;
 }
 
 // A full picture: every family there is.
@@ -79,18 +97,45 @@ std::string EverythingText() {
   result.mutable_throughput()->set_peak_flops_ratio(0.5);
   result.mutable_throughput()->set_peak_bandwidth_ratio(0.5);
   result.mutable_verification()->set_verified(true);
+  result.mutable_throughput()->set_roof_flops_ratio(0.5);
+  result.mutable_throughput()->set_roof_bandwidth_ratio(0.5);
+  result.mutable_device_time()->set_min(9e-4);
+  result.mutable_device_time()->set_p99(2e-3);
+  result.mutable_host_submit_time()->set_median(4e-6);
+  result.mutable_telemetry()->set_energy_joules_per_launch(0.5);
   metrics.RecordResult(result);
+  metrics.NoteCell(CellOf("cublas"), {.state = kbench::v1::SUSPECTED,
+                                      .baseline_seconds = 9.5e-4,
+                                      .change_ratio = 0.0526,
+                                      .interval_seconds = 86'400,
+                                      .pinned = true});
+  metrics.StoreMayKeep("samples", 1 << 20);
+  metrics.StoreKeeps({{"samples", 4096}});
+  metrics.rpc_calls().Handled("/kbench.v1.JobService/GetJob", "NOT_FOUND", 0.002);
   metrics.SetLiveSource([] {
     LiveState live;
-    live.devices.push_back(server::FakeDevice("gpu0", "cuda"));
-    live.devices[0].set_state("BUSY");
-    kbench::v1::Telemetry& telemetry = *live.devices[0].mutable_telemetry();
+    live.waiting = {{"interactive", {2, 1, 1'700'000'000}}, {"ci", {}}, {"batch", {}}};
+    live.queued_jobs = 1;
+    live.devices.push_back(server::FakeDevice("cpu", "cpu"));
+    live.devices.back().mutable_maintenance()->set_kind("drain");
+    kbench::v1::Device& gpu = live.devices.emplace_back(server::FakeDevice("gpu0", "cuda"));
+    gpu.set_state("BUSY");
+    gpu.mutable_canary()->set_ratio(1.01);
+    gpu.mutable_canary()->set_count(6);
+    gpu.mutable_canary()->set_bad_count(1);
+    *gpu.mutable_canary()->mutable_time() = ToTimestamp(1'700'000'000'000'000);
+    kbench::v1::ForeignProcess& foreign = *gpu.add_foreign();
+    foreign.set_utilization(0.25);
+    foreign.set_memory_bytes(1 << 30);
+    gpu.mutable_totals()->set_energy_joules(1e6);
+    (*gpu.mutable_totals()->mutable_throttle_seconds())["POWER_CAP"] = 12.5;
+    kbench::v1::Telemetry& telemetry = *gpu.mutable_telemetry();
     telemetry.set_sm_clock_hertz(1e9);
     telemetry.set_memory_clock_hertz(1e9);
     telemetry.set_temperature_celsius(40);
     telemetry.set_power_watts(300);
-    (*live.devices[0].mutable_kept_bytes())["spool"] = 4096;
-    kbench::v1::Calibration& calibration = *live.devices[0].mutable_calibration();
+    (*gpu.mutable_kept_bytes())["spool"] = 4096;
+    kbench::v1::Calibration& calibration = *gpu.mutable_calibration();
     calibration.set_passed(true);
     calibration.set_event_floor_seconds(1.28e-6);
     calibration.set_null_kernel_seconds(3.3e-6);
@@ -125,6 +170,7 @@ TEST(Metrics, ResultsCarryExactlyTheLabelsOfTheDesign) {
       // The shape holds m=,n=,k= inside its quotes, never followed by a quote.
       labels.insert((*it)[1]);
     }
+    labels.erase("verdict");  // a state set's own
     EXPECT_EQ(labels, (std::set<std::string>{"kernel", "implementation", "dtype", "size", "mode",
                                              "device"}))
         << line;
@@ -152,11 +198,70 @@ TEST(Metrics, OnlyDefaultResultsFeedThem) {
   explicit_default.set_verdict(kbench::v1::VERDICT_SUSPECT);
   metrics.RecordResult(explicit_default);
   EXPECT_THAT(metrics.Text(), HasSubstr("} 0.25"));
-  EXPECT_THAT(metrics.Text(), ::testing::ContainsRegex("kbench_result_valid\\{[^}]*\\} 0\n"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("verdict=\"suspect\"} 1\n"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("verdict=\"valid\"} 0\n"));
+}
+
+TEST(Metrics, WhatIsThoughtOfACellStandsBesideItsResult) {
+  Metrics metrics("1.2.3");
+  metrics.NoteCell(
+      CellOf("cublas"),
+      {.state = kbench::v1::CONFIRMED, .baseline_seconds = 0.002, .change_ratio = 0.25});
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("kbench_result_regression_state{")))
+      << "no result, no series";
+  metrics.RecordResult(MakeResult("cublas", 0.0025));
+  EXPECT_THAT(metrics.Text(), ::testing::ContainsRegex(
+                                  "kbench_result_baseline_duration_seconds\\{[^}]*\\} 0.002\n"));
+  EXPECT_THAT(metrics.Text(),
+              ::testing::ContainsRegex("kbench_result_change_ratio\\{[^}]*\\} 0.25\n"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("state=\"confirmed\"} 1\n"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("state=\"none\"} 0\n"));
+  metrics.NoteCell(CellOf("cublas"), {});
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("kbench_result_regression_state{")));
+}
+
+TEST(Metrics, PinnedAndScheduledCellsStay) {
+  Metrics metrics("1.2.3", {.most_ad_hoc = 2, .most_kept = 2});
+  metrics.NoteCell(CellOf("pinned"), {.pinned = true});
+  for (const char* name : {"pinned", "a", "b", "c", "d"}) {
+    metrics.RecordResult(MakeResult(name, 0.001));
+  }
+  const auto has = [&](const char* name) {
+    return metrics.Text().find("implementation=\"" + std::string(name) + "\"") != std::string::npos;
+  };
+  EXPECT_TRUE(has("pinned") && has("c") && has("d"));
+  EXPECT_FALSE(has("a") || has("b"));
+  metrics.NoteCell(CellOf("c"), {.interval_seconds = 3600});
+  metrics.RecordResult(MakeResult("e", 0.001));
+  EXPECT_TRUE(has("c") && has("d") && has("e")) << "a scheduled one takes no ad-hoc place";
+  metrics.NoteCell(CellOf("pinned"), {});
+  EXPECT_TRUE(has("pinned")) << "the newest of the ad-hoc ones now";
+  EXPECT_FALSE(has("d"));
+}
+
+TEST(Metrics, OddLabelsAreEscaped) {
+  Metrics metrics("1.2.3");
+  metrics.RecordResult(MakeResult("a\"b\\c\nd\xc3\xa9", 0.001));
+  EXPECT_THAT(metrics.Text(), HasSubstr("implementation=\"a\\\"b\\\\c\\nd\xc3\xa9\""));
+}
+
+TEST(Metrics, AScrapeOfManyCellsIsQuick) {
+  Metrics metrics("1.2.3", {.most_ad_hoc = 1500, .most_kept = 10});
+  for (int i = 0; i < 1500; ++i) {
+    metrics.RecordResult(MakeResult("family/" + std::to_string(i), 0.001));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string text = metrics.Text();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n') > 10'000, true);
+  RecordProperty("scrape_milliseconds", std::to_string(1e3 * took.count()));
+  std::printf("1,500 label sets: %.1f ms, %zu bytes\n", 1e3 * took.count(), text.size());
+  EXPECT_LT(took.count(), 1.0)
+      << "a tenth of it where nothing else runs; a debug build takes longer";
 }
 
 TEST(Metrics, LabelSetsAreBoundedAndTheOldestGoes) {
-  Metrics metrics("1.2.3", 3);
+  Metrics metrics("1.2.3", {.most_ad_hoc = 3, .most_kept = 10});
   for (const char* name : {"a", "b", "c", "a", "d", "e"}) {
     metrics.RecordResult(MakeResult(name, 0.001));
   }
@@ -197,7 +302,15 @@ TEST(Metrics, ACalibrationIsExported) {
         "kbench_device_copy_bandwidth_bytes_per_second{device=\"gpu0\"} 4300000000000\n",
         "kbench_device_matmul_roof_flops_per_second{device=\"gpu0\",dtype=\"fp16\"} 8",
         "kbench_device_between_session_ratio{device=\"gpu0\"} 0.003\n",
-        "kbench_device_canaries{device=\"gpu0\"} 7\n"}) {
+        "kbench_device_canaries{device=\"gpu0\"} 7\n",
+        "kbench_device_canaries_total{device=\"gpu0\"} 7\n",
+        "kbench_device_bad_canaries_total{device=\"gpu0\"} 1\n",
+        "kbench_device_throttle_seconds_total{device=\"gpu0\",reason=\"POWER_CAP\"} 12.5\n",
+        "kbench_device_foreign_utilization_ratio{device=\"gpu0\"} 0.25\n",
+        "kbench_device_blocked{device=\"cpu\",kind=\"drain\"} 1\n",
+        "kbench_queue_oldest_job_timestamp_seconds{class=\"interactive\"} 1700000000\n",
+        "kbench_grpc_server_handled_total{method=\"JobService/GetJob\",code=\"NOT_FOUND\"} 1\n",
+        "kbench_store_cap_bytes{kind=\"samples\"} 1048576\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, HasSubstr("kbench_device_state{device=\"gpu0\",state=\"CALIBRATING\"} 0\n"));
@@ -248,6 +361,20 @@ TEST(Metrics, ATakenPortIsOneLine) {
   EXPECT_FALSE(second.Serve("nonsense").ok());
 }
 
+TEST(Metrics, HealthAndReadinessStandBesideThem) {
+  Metrics metrics("1");
+  std::string why = "the coordinator cannot write to its store";
+  const auto address = metrics.Serve("127.0.0.1:0", [&] { return why; });
+  ASSERT_TRUE(address.ok()) << address.status();
+  EXPECT_THAT(HttpAnswer(*address, "/-/healthy"), HasSubstr("HTTP/1.1 200 OK"));
+  EXPECT_THAT(HttpAnswer(*address, "/-/ready"), HasSubstr("HTTP/1.1 503 "));
+  EXPECT_THAT(HttpAnswer(*address, "/-/ready"), HasSubstr("cannot write to its store"));
+  why.clear();
+  EXPECT_THAT(HttpAnswer(*address, "/-/ready"), HasSubstr("HTTP/1.1 200 OK"));
+  EXPECT_THAT(HttpAnswer(*address, "/etc/passwd"), HasSubstr("HTTP/1.1 404"));
+  metrics.Stop();
+}
+
 TEST(Metrics, AServerExportsWhatItsStoreHoldsAlsoAfterARestart) {
   server::TestServer server(server::TestServer::DefaultOptions(), "127.0.0.1:0");
   server::FakeWorker worker(server, "w1", server::FakeDevice("cpu", "cpu"));
@@ -269,7 +396,7 @@ TEST(Metrics, AServerExportsWhatItsStoreHoldsAlsoAfterARestart) {
   EXPECT_THAT(text, HasSubstr("kbench_jobs_submitted_total 1"));
   EXPECT_THAT(text, HasSubstr(completed));
   EXPECT_THAT(text, HasSubstr("kbench_worker_up{device=\"cpu\"} 1"));
-  EXPECT_THAT(text, HasSubstr("kbench_queue_cases 0"));
+  EXPECT_THAT(text, HasSubstr("kbench_queue_cases{class=\"interactive\"} 0"));
   EXPECT_THAT(text, Not(HasSubstr(job))) << "no job labels";
   kbench::v1::Heartbeat heartbeat;
   heartbeat.set_device_state("READY");
