@@ -309,7 +309,7 @@ TEST(Metrics, ACalibrationIsExported) {
         "kbench_device_foreign_utilization_ratio{device=\"gpu0\"} 0.25\n",
         "kbench_device_blocked{device=\"cpu\",kind=\"drain\"} 1\n",
         "kbench_queue_oldest_job_timestamp_seconds{class=\"interactive\"} 1700000000\n",
-        "kbench_grpc_server_handled_total{method=\"JobService/GetJob\",code=\"NOT_FOUND\"} 1\n",
+        "kbench_grpc_server_handled_total{code=\"NOT_FOUND\",method=\"JobService/GetJob\"} 1\n",
         "kbench_store_cap_bytes{kind=\"samples\"} 1048576\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
@@ -371,7 +371,7 @@ TEST(Metrics, HealthAndReadinessStandBesideThem) {
   EXPECT_THAT(HttpAnswer(*address, "/-/ready"), HasSubstr("cannot write to its store"));
   why.clear();
   EXPECT_THAT(HttpAnswer(*address, "/-/ready"), HasSubstr("HTTP/1.1 200 OK"));
-  EXPECT_THAT(HttpAnswer(*address, "/etc/passwd"), HasSubstr("HTTP/1.1 404"));
+  EXPECT_THAT(HttpAnswer(*address, "/etc/passwd"), HasSubstr(" 404 "));
   metrics.Stop();
 }
 
