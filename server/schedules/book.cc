@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "proto/support/clock.h"
 #include "proto/support/error.h"
 
 namespace kbench::schedules {
@@ -15,8 +14,11 @@ namespace {
 using kbench::v1::Schedule;
 using kbench::v1::ScheduledRun;
 
+// Due times are whole minutes.
 google::protobuf::Timestamp Stamp(double seconds) {
-  return ToTimestamp(static_cast<std::int64_t>(seconds * 1e6));
+  google::protobuf::Timestamp stamp;
+  stamp.set_seconds(static_cast<std::int64_t>(seconds));
+  return stamp;
 }
 
 absl::StatusOr<Rhythm> RhythmOf(const Schedule& schedule) {
@@ -65,7 +67,7 @@ absl::Status Book::Restore(const Schedule& schedule, double now) {
   KB_ASSIGN_OR_RETURN(Rhythm rhythm, RhythmOf(schedule));
   Entry& entry = entries_[schedule.name()] = {schedule, std::move(rhythm)};
   // What came due while nobody looked is found by Take(), and skipped with its reason.
-  const double stored = static_cast<double>(ToMicros(schedule.next_time())) * 1e-6;
+  const auto stored = static_cast<double>(schedule.next_time().seconds());
   SetNext(entry, now);
   if (!schedule.paused() && schedule.has_next_time() && stored < entry.next) entry.next = stored;
   return absl::OkStatus();
