@@ -35,6 +35,11 @@ const std::vector<Method>& Methods() {
       {"/kbench.v1.ResultService/ListArtifacts", Role::kViewer, false},
       {"/kbench.v1.ResultService/ListResults", Role::kViewer, false},
 
+      {"/kbench.v1.ScheduleService/DeleteSchedule", Role::kSubmitter, true},
+      {"/kbench.v1.ScheduleService/ListSchedules", Role::kViewer, false},
+      {"/kbench.v1.ScheduleService/PauseSchedule", Role::kSubmitter, true},
+      {"/kbench.v1.ScheduleService/SetSchedule", Role::kSubmitter, true},
+
       {"/kbench.v1.WorkerService/Connect", Role::kWorker, true},
   };
   return *table;

@@ -24,6 +24,8 @@
 #include "server/rpc/job_service.h"
 #include "server/rpc/listen.h"
 #include "server/rpc/result_service.h"
+#include "server/rpc/schedule_keeper.h"
+#include "server/rpc/schedule_service.h"
 #include "server/rpc/worker_stream.h"
 #include "server/store/sqlite.h"
 #include "spdlog/spdlog.h"
@@ -39,6 +41,7 @@ constexpr const char* kServices[] = {"",
                                      "kbench.v1.JobService",
                                      "kbench.v1.ResultService",
                                      "kbench.v1.DeviceService",
+                                     "kbench.v1.ScheduleService",
                                      "kbench.v1.WorkerService"};
 
 void Serve(grpc::ServerBuilder& builder, metrics::RpcCalls& calls) {
@@ -80,12 +83,14 @@ class ServerImpl final : public Server {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<StoreKeeper> keeper_;
+  std::unique_ptr<ScheduleKeeper> schedules_;
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<auth::Access> access_;
   AccountService accounts_;
   std::unique_ptr<JobService> jobs_;
   std::unique_ptr<ResultService> results_;
   std::unique_ptr<DeviceService> devices_;
+  std::unique_ptr<ScheduleService> scheduled_;
   std::unique_ptr<WorkerService> workers_;
   std::vector<std::unique_ptr<grpc::Service>> guarded_;  // each in front of one of the above
   std::unique_ptr<grpc::Server> server_;
@@ -111,6 +116,8 @@ absl::Status ServerImpl::Start() {
       *store_, metrics_, clock_,
       KeeperOptions{.backup_dir = options_.data_dir + "/backups", .retention = options_.retention});
   keeper_->Start();
+  schedules_ = std::make_unique<ScheduleKeeper>(*store_, *coordinator_, clock_);
+  KB_RETURN_IF_ERROR(schedules_->Start());
   KB_ASSIGN_OR_RETURN(access_, auth::Access::Start(options_.access, options_.data_dir, clock_));
   KB_RETURN_IF_ERROR(Listen());
   if (!options_.metrics_listen.empty()) {
@@ -144,11 +151,13 @@ absl::Status ServerImpl::AddServices(grpc::ServerBuilder& builder) {
   jobs_ = std::make_unique<JobService>(*coordinator_);
   results_ = std::make_unique<ResultService>(*store_, *coordinator_);
   devices_ = std::make_unique<DeviceService>(*coordinator_);
+  scheduled_ = std::make_unique<ScheduleService>(*schedules_);
   workers_ = std::make_unique<WorkerService>(*coordinator_);
   const std::pair<const char*, grpc::Service*> services[] = {
       {"kbench.v1.AccountService", &accounts_},    {"kbench.v1.AdminService", admin_.get()},
       {"kbench.v1.DeviceService", devices_.get()}, {"kbench.v1.JobService", jobs_.get()},
-      {"kbench.v1.ResultService", results_.get()}, {"kbench.v1.WorkerService", workers_.get()},
+      {"kbench.v1.ResultService", results_.get()}, {"kbench.v1.ScheduleService", scheduled_.get()},
+      {"kbench.v1.WorkerService", workers_.get()},
   };
   for (const auto& [name, service] : services) {
     KB_ASSIGN_OR_RETURN(auto guarded, access_->gate().Guard(name, *service));
@@ -218,6 +227,7 @@ void ServerImpl::Stop(std::chrono::system_clock::time_point deadline) {
     server_->Wait();
     server_.reset();
   }
+  if (schedules_ != nullptr) schedules_->Stop();
   if (keeper_ != nullptr) keeper_->Stop();
   if (access_ != nullptr) access_->Stop();
   if (coordinator_ != nullptr) coordinator_->Stop();

@@ -6,6 +6,7 @@
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
 #include "server/store/devices.h"
+#include "server/store/records.h"
 #include "server/store/retention.h"
 
 namespace kbench::store {
@@ -275,7 +276,8 @@ absl::Status Apply(Database& db, const Batch& batch, std::vector<std::int64_t>& 
     KB_ASSIGN_OR_RETURN(const std::int64_t sequence, InsertEvent(db, event));
     sequences.push_back(sequence);
   }
-  return ApplyDevices(db, batch.devices);
+  KB_RETURN_IF_ERROR(ApplyDevices(db, batch.devices));
+  return ApplyRecords(db, batch.records);
 }
 
 }  // namespace kbench::store

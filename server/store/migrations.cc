@@ -2,6 +2,7 @@
 
 #include "proto/support/error.h"
 #include "server/store/devices.h"
+#include "server/store/records.h"
 
 namespace kbench::store {
 namespace {
@@ -154,7 +155,7 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 const std::vector<std::string>& Migrations() {
   static const std::vector<std::string>* const steps =
       new std::vector<std::string>{kFirstSchema, kSharedContents, kOwnerUsage,   kKindsOfArtifacts,
-                                   kHoldEnds,    kDeviceTables,   kSharedResults};
+                                   kHoldEnds,    kDeviceTables,   kSharedResults, kRecordTable};
   return *steps;
 }
 

@@ -136,6 +136,9 @@ class SqliteStore final : public Store {
   absl::StatusOr<StoredDevices> ReadDevices() override {
     return Read([](Database& db) { return store::ReadDevices(db); });
   }
+  absl::StatusOr<std::vector<Record>> ReadRecords(const std::string& kind) override {
+    return Read([&](Database& db) { return store::ReadRecords(db, kind); });
+  }
   Upkeep& upkeep() override { return upkeep_; }
 
  private:

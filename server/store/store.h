@@ -21,6 +21,7 @@
 #include "kbench/v1/result.pb.h"
 #include "server/scheduler/types.h"
 #include "server/store/device_records.h"
+#include "server/store/records.h"
 #include "server/store/upkeep.h"
 
 namespace kbench::store {
@@ -56,6 +57,7 @@ struct Batch {
   std::vector<HoldEnd> hold_ends;
   std::vector<NewEvent> events;
   DeviceChanges devices;
+  std::vector<Record> records;
   std::int64_t next_epoch = 0;  // raises the counter to at least this
 };
 
@@ -165,6 +167,7 @@ class Store {
   virtual absl::StatusOr<kbench::v1::Artifact> GetArtifact(const std::string& name) = 0;
   virtual absl::StatusOr<Restored> Restore() = 0;
   virtual absl::StatusOr<StoredDevices> ReadDevices() = 0;
+  virtual absl::StatusOr<std::vector<Record>> ReadRecords(const std::string& kind) = 0;
   // Lives as long as the store.
   virtual Upkeep& upkeep() = 0;
 };

@@ -77,6 +77,9 @@ class FlakyStore final : public store::Store {
     return inner_->RecentDurations(most_results);
   }
   absl::StatusOr<store::StoredDevices> ReadDevices() override { return inner_->ReadDevices(); }
+  absl::StatusOr<std::vector<store::Record>> ReadRecords(const std::string& kind) override {
+    return inner_->ReadRecords(kind);
+  }
   store::Upkeep& upkeep() override { return inner_->upkeep(); }
 
  private:

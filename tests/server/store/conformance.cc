@@ -374,6 +374,27 @@ TEST_P(StoreConformance, RecentDurationsAreOfWholeCasesThatSucceeded) {
   EXPECT_EQ(store_->RecentDurations(3)->size(), 1u) << "a case that is cut would look slow";
 }
 
+TEST_P(StoreConformance, RecordsAreKeptByKindAndKeyUntilTheyGo) {
+  Batch batch;
+  const std::string bytes("\0a\xff", 3);
+  batch.records = {
+      {"schedule", "nightly", bytes}, {"schedule", "a", "1"}, {"cell", "nightly", "2"}};
+  ASSERT_TRUE(CommitNow(*store_, batch).first.ok());
+  Reopen();
+  auto schedules = store_->ReadRecords("schedule");
+  ASSERT_TRUE(schedules.ok()) << schedules.status();
+  ASSERT_EQ(schedules->size(), 2u);
+  EXPECT_EQ((*schedules)[0].key, "a") << "by key";
+  EXPECT_EQ((*schedules)[1].payload, bytes);
+  Batch change;
+  change.records = {{"schedule", "a", ""}, {"schedule", "nightly", "new"}};
+  ASSERT_TRUE(CommitNow(*store_, change).first.ok());
+  schedules = store_->ReadRecords("schedule");
+  ASSERT_EQ(schedules->size(), 1u);
+  EXPECT_EQ((*schedules)[0].payload, "new");
+  EXPECT_EQ(store_->ReadRecords("cell")->size(), 1u);
+}
+
 TEST_P(StoreConformance, DevicesMaintenanceFaultsAndDefaultsAreKept) {
   Batch batch;
   KnownDevice known;

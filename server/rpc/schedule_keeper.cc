@@ -1,0 +1,248 @@
+#include "server/rpc/schedule_keeper.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "proto/support/error.h"
+#include "server/rpc/validate.h"
+
+namespace kbench::server {
+namespace {
+
+using kbench::v1::JobSpec;
+using kbench::v1::Schedule;
+
+constexpr char kKind[] = "schedule";
+constexpr char kLabel[] = "schedule";  // on its jobs
+constexpr std::size_t kMostNameBytes = 64;
+
+absl::Status NotFound(const std::string& name) {
+  return MakeError(absl::StatusCode::kNotFound,
+                   "there is no schedule " + name + "; `kbench-client suite schedule` lists them",
+                   {.reason = "NO_SCHEDULE"});
+}
+
+absl::Status CheckName(const std::string& name) {
+  const bool plain =
+      !name.empty() && name.size() <= kMostNameBytes &&
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos;
+  if (plain) return absl::OkStatus();
+  return FieldError("schedule.name", "BAD_SCHEDULE",
+                    "a schedule's name has 1 to 64 small letters, digits, '-' and '_'");
+}
+
+}  // namespace
+
+ScheduleKeeper::ScheduleKeeper(store::Store& store, Coordinator& coordinator, Clock& clock,
+                               double look_seconds)
+    : store_(store), coordinator_(coordinator), clock_(clock), look_seconds_(look_seconds) {}
+
+ScheduleKeeper::~ScheduleKeeper() { Stop(); }
+
+absl::Status ScheduleKeeper::Start() {
+  KB_ASSIGN_OR_RETURN(const auto records, store_.ReadRecords(kKind));
+  {
+    MutexLock lock(mutex_);
+    for (const store::Record& record : records) {
+      Schedule schedule;
+      absl::Status status = absl::DataLossError("it cannot be read");
+      if (schedule.ParseFromString(record.payload)) status = book_.Restore(schedule, Now());
+      if (!status.ok()) {
+        spdlog::error("the schedule {} does not run: {}", record.key, MessageOf(status));
+      }
+    }
+  }
+  thread_ = std::thread([this] { Loop(); });
+  return absl::OkStatus();
+}
+
+void ScheduleKeeper::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stop_ = true;
+  }
+  wake_.NotifyAll();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ScheduleKeeper::Loop() {
+  for (;;) {
+    {
+      MutexLock lock(mutex_);
+      if (!stop_) wake_.WaitFor(mutex_, look_seconds_);
+      if (stop_) return;
+    }
+    Look();
+  }
+}
+
+absl::Status ScheduleKeeper::CheckJobs(const Schedule& schedule) {
+  if (schedule.jobs().empty() || schedule.jobs_size() > kMostScheduledJobs) {
+    return FieldError("schedule.jobs", "BAD_SCHEDULE",
+                      fmt::format("a schedule has 1 to {} jobs, not {}", kMostScheduledJobs,
+                                  schedule.jobs_size()));
+  }
+  int cases = 0;
+  for (const JobSpec& spec : schedule.jobs()) cases += spec.cases_size();
+  if (cases > kMostScheduledCases) {
+    return FieldError(
+        "schedule.jobs", "BAD_SCHEDULE",
+        fmt::format("a schedule has at most {} cases, not {}", kMostScheduledCases, cases));
+  }
+  for (const JobSpec& spec : schedule.jobs()) {
+    kbench::v1::SubmitJobRequest request;
+    *request.mutable_spec() = spec;
+    request.set_owner(schedule.owner());
+    request.set_validate_only(true);
+    KB_RETURN_IF_ERROR(coordinator_.Submit(request).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Schedule> ScheduleKeeper::Set(Schedule schedule) {
+  KB_RETURN_IF_ERROR(CheckName(schedule.name()));
+  for (JobSpec& spec : *schedule.mutable_jobs()) {
+    spec.set_priority_class("batch");
+    (*spec.mutable_labels())[kLabel] = schedule.name();
+  }
+  KB_RETURN_IF_ERROR(CheckJobs(schedule));
+  const MutexLock one_at_a_time(change_mutex_);
+  const std::string name = schedule.name();
+  {
+    MutexLock lock(mutex_);
+    if (book_.Find(name) == nullptr && book_.All().size() >= kMostSchedules) {
+      return MakeError(absl::StatusCode::kResourceExhausted,
+                       fmt::format("there are {} schedules, which is the most; delete one first",
+                                   kMostSchedules),
+                       {.reason = "TOO_MANY_SCHEDULES"});
+    }
+    KB_RETURN_IF_ERROR(book_.Put(std::move(schedule), Now()).status());
+  }
+  KB_RETURN_IF_ERROR(Keep(name));
+  wake_.NotifyAll();
+  MutexLock lock(mutex_);
+  return *book_.Find(name);
+}
+
+absl::StatusOr<Schedule> ScheduleKeeper::Pause(const std::string& name, bool paused) {
+  const MutexLock one_at_a_time(change_mutex_);
+  {
+    MutexLock lock(mutex_);
+    if (book_.Pause(name, paused, Now()) == nullptr) return NotFound(name);
+  }
+  KB_RETURN_IF_ERROR(Keep(name));
+  MutexLock lock(mutex_);
+  return *book_.Find(name);
+}
+
+absl::Status ScheduleKeeper::Delete(const std::string& name) {
+  const MutexLock one_at_a_time(change_mutex_);
+  {
+    MutexLock lock(mutex_);
+    if (!book_.Remove(name)) return NotFound(name);
+  }
+  return Keep(name);
+}
+
+std::string ScheduleKeeper::OwnerOf(const std::string& name) {
+  MutexLock lock(mutex_);
+  const Schedule* found = book_.Find(name);
+  return found == nullptr ? "" : found->owner();
+}
+
+std::vector<Schedule> ScheduleKeeper::All() {
+  MutexLock lock(mutex_);
+  std::vector<Schedule> all;
+  for (const Schedule* one : book_.All()) {
+    all.push_back(*one);
+    all.back().clear_jobs();
+  }
+  return all;
+}
+
+absl::Status ScheduleKeeper::Keep(const std::string& name) {
+  store::Batch batch;
+  {
+    MutexLock lock(mutex_);
+    const Schedule* schedule = book_.Find(name);
+    batch.records.push_back(
+        {kKind, name, schedule == nullptr ? "" : schedule->SerializeAsString()});
+  }
+  std::promise<absl::Status> promise;
+  store_.Commit(std::move(batch),
+                [&promise](const absl::Status& status, const auto&) { promise.set_value(status); });
+  return promise.get_future().get();
+}
+
+bool ScheduleKeeper::HasEnded(const std::string& job) {
+  const absl::StatusOr<kbench::v1::Job> known = store_.GetJob(job, false);
+  // One that has gone ends nothing any more.
+  return !known.ok() || known->has_end_time();
+}
+
+void ScheduleKeeper::Run(const schedules::Due& due) {
+  Schedule schedule;
+  {
+    MutexLock lock(mutex_);
+    const Schedule* found = book_.Find(due.name);
+    if (found == nullptr) return;
+    schedule = *found;
+  }
+  std::vector<std::string> jobs;
+  std::string failure;
+  for (int i = 0; i < schedule.jobs_size() && failure.empty(); ++i) {
+    kbench::v1::SubmitJobRequest request;
+    *request.mutable_spec() = schedule.jobs(i);
+    request.set_owner(schedule.owner());
+    // The same run twice, after a crash in between, is the same jobs.
+    request.set_request_id(fmt::format("schedule-{}-{:.0f}-{}", due.name, due.due, i));
+    const absl::StatusOr<kbench::v1::Job> job = coordinator_.Submit(request);
+    if (job.ok()) {
+      jobs.push_back(job->name());
+    } else {
+      failure = MessageOf(job.status());
+    }
+  }
+  if (!failure.empty()) spdlog::warn("the schedule {} was not run: {}", due.name, failure);
+  MutexLock lock(mutex_);
+  book_.Ran(due.name, due.due, jobs, failure);
+}
+
+void ScheduleKeeper::Look() {
+  const MutexLock one_at_a_time(change_mutex_);
+  // Jobs are looked up in the store, which must not happen under the book's lock.
+  std::vector<std::string> unended;
+  std::vector<schedules::Due> dues;
+  {
+    MutexLock lock(mutex_);
+    const std::optional<double> next = book_.NextTime();
+    if (!next || *next > Now()) return;
+    for (const Schedule* one : book_.All()) {
+      for (const auto& run : one->runs()) {
+        unended.insert(unended.end(), run.jobs().begin(), run.jobs().end());
+      }
+    }
+  }
+  std::erase_if(unended, [&](const std::string& job) { return HasEnded(job); });
+  {
+    MutexLock lock(mutex_);
+    dues = book_.Take(Now(), [&](const std::string& job) {
+      return std::find(unended.begin(), unended.end(), job) == unended.end();
+    });
+  }
+  for (const schedules::Due& due : dues) {
+    if (due.skipped.empty()) {
+      Run(due);
+    } else {
+      spdlog::warn("the schedule {} is skipped: {}", due.name, due.skipped);
+    }
+    const absl::Status kept = Keep(due.name);
+    if (!kept.ok()) spdlog::error("the run of {} is not stored: {}", due.name, MessageOf(kept));
+  }
+}
+
+}  // namespace kbench::server

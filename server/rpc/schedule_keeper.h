@@ -1,0 +1,67 @@
+// Keeps the schedules: in the store, in the metrics, and to their times. Submits their jobs as
+// their owners would. Thread-safe; a thread of its own waits for what is due.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kbench/v1/schedule_service.pb.h"
+#include "proto/support/clock.h"
+#include "proto/support/mutex.h"
+#include "server/rpc/coordinator.h"
+#include "server/schedules/book.h"
+#include "server/store/store.h"
+
+namespace kbench::server {
+
+inline constexpr int kMostSchedules = 1000;
+inline constexpr int kMostScheduledJobs = 100;
+inline constexpr int kMostScheduledCases = 10'000;
+
+class ScheduleKeeper {
+ public:
+  // All outlive it. `look_seconds`: how often the clock is looked at, which may jump.
+  ScheduleKeeper(store::Store& store, Coordinator& coordinator, Clock& clock,
+                 double look_seconds = 5);
+  ~ScheduleKeeper();
+
+  // Takes up what the store holds, and begins to wait.
+  absl::Status Start();
+  void Stop();
+
+  // Durable when they return. `owner` has been checked. INVALID_ARGUMENT names the field.
+  absl::StatusOr<kbench::v1::Schedule> Set(kbench::v1::Schedule schedule);
+  absl::StatusOr<kbench::v1::Schedule> Pause(const std::string& name, bool paused);
+  absl::Status Delete(const std::string& name);
+  // Empty: there is none of this name.
+  std::string OwnerOf(const std::string& name);
+  std::vector<kbench::v1::Schedule> All();  // without their jobs
+
+  // Submits what is due now. On the keeper's thread; also for tests.
+  void Look();
+
+ private:
+  double Now() const { return static_cast<double>(clock_.WallMicros()) * 1e-6; }
+  absl::Status CheckJobs(const kbench::v1::Schedule& schedule);
+  absl::Status Keep(const std::string& name);  // as the book has it
+  bool HasEnded(const std::string& job);
+  void Run(const schedules::Due& due);
+  void Loop();
+
+  store::Store& store_;
+  Coordinator& coordinator_;
+  Clock& clock_;
+  const double look_seconds_;
+
+  Mutex change_mutex_;  // one change at a time: what is stored last is what the book has
+  Mutex mutex_;
+  schedules::Book book_ ABSL_GUARDED_BY(mutex_);
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  CondVar wake_;
+  std::thread thread_;
+};
+
+}  // namespace kbench::server
