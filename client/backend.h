@@ -15,6 +15,7 @@
 #include "kbench/v1/device_service.grpc.pb.h"
 #include "kbench/v1/job_service.grpc.pb.h"
 #include "kbench/v1/result_service.grpc.pb.h"
+#include "kbench/v1/schedule_service.grpc.pb.h"
 #include "proto/support/credentials.h"
 #include "proto/support/rpc_status.h"
 
@@ -26,6 +27,7 @@ struct Backend {
   std::unique_ptr<kbench::v1::JobService::StubInterface> jobs;
   std::unique_ptr<kbench::v1::ResultService::StubInterface> results;
   std::unique_ptr<kbench::v1::DeviceService::StubInterface> devices;
+  std::unique_ptr<kbench::v1::ScheduleService::StubInterface> schedules;
   std::unique_ptr<kbench::v1::AdminService::StubInterface> admin;
   std::unique_ptr<kbench::v1::AccountService::StubInterface> accounts;
 };

@@ -3,11 +3,13 @@
 #include <google/protobuf/struct.pb.h>
 
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "client/commands/await.h"
 #include "client/commands/on_devices.h"
 #include "client/commands/suite_run.h"
+#include "client/commands/suite_schedule.h"
 #include "client/commands/verbs.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
@@ -65,15 +67,21 @@ class SuiteVerb final : public Command {
   std::string help() const override { return "List, check and run suites of measurements"; }
 
   void Declare(Arguments& arguments) override {
-    arguments.Positional("ACTION", &action_, "list, check or run");
+    arguments.Positional("ACTION", &action_,
+                         "list, check, run; schedule, schedules, pause, continue, unschedule");
     arguments.Positionals("NAME", &names_, "Suites by name; check without one: all", false);
+    arguments.Option("--at", &schedule_.at, "02:00", "schedule: when, in class batch");
+    arguments.Option("--zone", &schedule_.zone, "ZONE",
+                     "schedule: Europe/Vienna (the coordinator's)");
+    arguments.Option("--days", &schedule_.days, "mon,thu", "schedule: on these (every day)");
+    arguments.Option("--as", &schedule_.name, "NAME", "schedule: another name than the suite's");
     arguments.Repeated("--file", &files_, "PATH", "check, run: a suite that lies elsewhere");
     arguments.Option("--against", &against_, "ADDRESS",
                      "check: a coordinator; it must answer then");
-    arguments.Option("--device", &options_.device, "NAME", "run: as submit takes it");
+    arguments.Option("--device", &options_.device, "NAME", "run, schedule: as submit takes it");
     arguments.Choice("--class", &class_, {"interactive", "ci", "batch"},
                      "run: as submit takes it (batch)");
-    arguments.Option("--on", &on_, "A,B", "run: on each of these devices, side by side");
+    arguments.Option("--on", &on_, "A,B", "run, schedule: on each of these devices");
     arguments.Exclusive({"--on", "--device"});
     arguments.Flag("--dry-run", &dry_run_, "run: cases, time and wait; submits nothing");
     arguments.Flag("--quick", &options_.quick, "run: the same as --target 2% of submit");
@@ -91,6 +99,10 @@ class SuiteVerb final : public Command {
       return ReportUsage(context.io, "suite: " + wrong);
     }
     if (!class_.empty()) options_.priority_class = class_;
+    const bool json = format_ == "json";
+    if (action_ == "schedules") return ListSchedules(context, json);
+    if (action_ == "unschedule") return DeleteSchedule(context, names_.front());
+    if (IsOfSchedule()) return PauseSchedule(context, names_.front(), action_ == "pause", json);
     if (action_ == "list") return PrintList(context.io);
     if (action_ == "check") return Check(context);
     return RunOne(context);
@@ -98,10 +110,22 @@ class SuiteVerb final : public Command {
 
  private:
   std::string WrongUse() const {
-    if (action_ != "list" && action_ != "check" && action_ != "run") {
-      return fmt::format("take list, check or run, not {}", action_);
+    if (!IsAction()) {
+      return fmt::format(
+          "take list, check, run, schedule, schedules, pause, continue or unschedule, not {}",
+          action_);
     }
-    if (action_ != "run") {
+    const bool schedules = action_ == "schedule";
+    if (schedules != !schedule_.at.empty()) {
+      return schedules ? "schedule needs a time of the day: --at 02:00" : "--at goes with schedule";
+    }
+    if (!schedules && !(schedule_.zone + schedule_.days + schedule_.name).empty()) {
+      return "--zone, --days and --as go with schedule";
+    }
+    if (schedules && (dry_run_ || detach_ || !class_.empty())) {
+      return "schedule runs in class batch, later: without --class, --dry-run and --detach";
+    }
+    if (action_ != "run" && !schedules) {
       const std::pair<const char*, bool> of_run[] = {{"--device", !options_.device.empty()},
                                                      {"--class", !class_.empty()},
                                                      {"--on", !on_.empty()},
@@ -117,8 +141,25 @@ class SuiteVerb final : public Command {
     return WrongNumber();
   }
 
+  bool IsAction() const {
+    static const std::set<std::string> actions = {"list",      "check", "run",      "schedule",
+                                                  "schedules", "pause", "continue", "unschedule"};
+    return actions.count(action_) > 0;
+  }
+  // Of what is there already, by its name.
+  bool IsOfSchedule() const {
+    return action_ == "pause" || action_ == "continue" || action_ == "unschedule";
+  }
+
   std::string WrongNumber() const {
     const std::size_t count = names_.size() + files_.size();
+    if (action_ == "schedules" && count > 0) return "schedules takes no name: it lists all";
+    if (IsOfSchedule() && (names_.size() != 1 || !files_.empty())) {
+      return fmt::format("{} takes the name of one schedule", action_);
+    }
+    if (action_ == "schedule" && count != 1) {
+      return fmt::format("schedule takes one suite, a NAME or --file PATH, not {}", count);
+    }
     if (action_ == "list" && count > 0) return "list takes no name: it lists all";
     if (action_ == "run" && count != 1) {
       return fmt::format("run takes one suite, a NAME or --file PATH, not {}", count);
@@ -231,9 +272,21 @@ class SuiteVerb final : public Command {
     if (!paths.ok()) return ReportError(context.io, paths.status());
     const Checked checked = CheckFile(paths->front(), options_);
     if (!checked.ok()) return ReportFaults(context.io, checked);
+    if (action_ == "schedule") return Schedule(context, checked);
     if (dry_run_) return ShowPlan(context, *checked.file, checked.plan, format_ == "json");
     if (!on_.empty()) return RunOn(context, checked.plan);
     return RunPlan(context, checked.plan, format_, detach_);
+  }
+
+  int Schedule(Context& context, const Checked& checked) const {
+    ScheduleOptions options = schedule_;
+    if (!on_.empty()) {
+      auto devices = ParseOn(on_);
+      if (!devices.ok()) return ReportError(context.io, devices.status());
+      options.devices = *std::move(devices);
+    }
+    return SetSchedule(context, checked.file->suite.name(), checked.plan, options,
+                       format_ == "json");
   }
 
   int RunOn(Context& context, const SuitePlan& plan) const {
@@ -250,6 +303,7 @@ class SuiteVerb final : public Command {
   std::string against_;
   SuiteOptions options_;
   std::string on_;
+  ScheduleOptions schedule_;
   std::string format_ = "table";
   std::string class_;
   bool dry_run_ = false;

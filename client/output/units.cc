@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <utility>
 
 namespace kbench::client {
@@ -89,6 +90,14 @@ std::string FormatFactor(double factor) {
   if (factor >= 0.9995) return fmt::format("{:.2f}x", factor);
   if (factor >= 0.0995) return fmt::format("{:.3f}x", factor);
   return fmt::format("{:#.3g}x", factor);
+}
+
+std::string FormatMinute(std::int64_t unix_seconds) {
+  const std::time_t seconds = unix_seconds;
+  std::tm local = {};
+  localtime_r(&seconds, &local);
+  char text[32];
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &local)};
 }
 
 std::string FormatError(double relative_error) {

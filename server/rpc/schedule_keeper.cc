@@ -22,7 +22,7 @@ constexpr std::size_t kMostNameBytes = 64;
 
 absl::Status NotFound(const std::string& name) {
   return MakeError(absl::StatusCode::kNotFound,
-                   "there is no schedule " + name + "; `kbench-client suite schedule` lists them",
+                   "there is no schedule " + name + "; `kbench-client suite schedules` lists them",
                    {.reason = "NO_SCHEDULE"});
 }
 
