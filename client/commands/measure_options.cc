@@ -15,7 +15,7 @@ constexpr double kMostPatience = 30.0 * 24 * 3600;
 
 void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Option("--impl", &what.implementations, "A,B",
-                   "Names, families or all (default: the best of each family)");
+                   "Names, families, all, default; NAME? where there is one");
   arguments.Option("--env", &what.environments, "A,B",
                    "Environments of torch and Triton (default: default)");
   arguments.Option("--device", &what.device, "NAME",
