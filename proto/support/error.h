@@ -26,7 +26,8 @@ struct ErrorDetails {
 };
 
 // A status with details attached (as a payload). `message` names what was wrong and what would be
-// right. Texts above kMostErrorBytes are cut, control characters become '?'.
+// right. Texts above kMostErrorBytes are cut; control characters, and bytes that are not UTF-8,
+// become '?'.
 absl::Status MakeError(absl::StatusCode code, const std::string& message,
                        const ErrorDetails& details);
 

@@ -1,5 +1,7 @@
 #include "server/auth/caller.h"
 
+#include <utility>
+
 #include "proto/support/error.h"
 
 namespace kbench::server::auth {
@@ -46,8 +48,8 @@ void NoteJob(const std::string& job) {
   if (current_scope != nullptr) current_scope->notes_.job = job;
 }
 
-void NoteCode(absl::StatusCode code) {
-  if (current_scope != nullptr) current_scope->notes_.code = static_cast<int>(code);
+void NoteStatus(absl::Status status) {
+  if (current_scope != nullptr) current_scope->notes_.status = std::move(status);
 }
 
 }  // namespace kbench::server::auth

@@ -31,13 +31,13 @@ struct Caller {
 // The caller of the handler that runs on this thread. Outside of one: nobody, who may do nothing.
 const Caller& CurrentCaller();
 
-// For the audit log: what the handler that runs on this thread found out.
+// For the audit log: of which job the handler that runs on this thread is, and how it ended.
 void NoteJob(const std::string& job);
-void NoteCode(absl::StatusCode code);
+void NoteStatus(absl::Status status);
 
 struct CallNotes {
   std::string job = {};
-  int code = -1;  // as absl::StatusCode; -1: the handler did not say
+  absl::Status status = absl::UnknownError("nobody said how the call ended");
 };
 
 // Sets the caller for the time of a handler; also for tests of handlers without a gate.
@@ -51,7 +51,7 @@ class CallScope {
 
  private:
   friend void NoteJob(const std::string& job);
-  friend void NoteCode(absl::StatusCode code);
+  friend void NoteStatus(absl::Status status);
 
   CallNotes notes_;
   const Caller* const outer_caller_;

@@ -4,6 +4,7 @@
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc.h>
 
+#include <string>
 #include <typeinfo>
 #include <utility>
 
@@ -48,6 +49,36 @@ RpcMethod::RpcType TypeOf(const google::protobuf::MethodDescriptor& method) {
   return method.server_streaming() ? RpcMethod::SERVER_STREAMING : RpcMethod::NORMAL_RPC;
 }
 
+absl::Status CheckBytes(std::size_t bytes) {
+  if (bytes <= kMostRequestBytes) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   "the request has " + std::to_string(bytes) + " bytes, at most " +
+                       std::to_string(kMostRequestBytes) + " are allowed",
+                   {.reason = "REQUEST_TOO_LARGE"});
+}
+
+// Sees a call's status on its way out, on the thread of its handler.
+class StatusNote final : public grpc::experimental::Interceptor {
+ public:
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    using Point = grpc::experimental::InterceptionHookPoints;
+    if (methods->QueryInterceptionHookPoint(Point::PRE_SEND_STATUS)) {
+      NoteStatus(FromGrpc(methods->GetSendStatus()));
+    }
+    methods->Proceed();
+  }
+};
+
+class StatusNoteFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* info) override {
+    const bool unary = info->type() == grpc::experimental::ServerRpcInfo::Type::UNARY;
+    const Method* method = unary ? FindMethod(info->method()) : nullptr;
+    return method != nullptr && method->changes ? new StatusNote : nullptr;
+  }
+};
+
 // A service does not say which of its methods use the callback API; the class of the handler does.
 bool IsCallback(const MethodHandler& handler) {
   return std::string(typeid(handler).name()).find("Callback") != std::string::npos;
@@ -70,7 +101,8 @@ class Gate::Handler final : public MethodHandler {
 
   void RunHandler(const HandlerParameter& call) override {
     auto* const bytes = static_cast<grpc_byte_buffer*>(call.request);
-    const absl::StatusOr<Caller> caller = gate_.Admit(method_, *call.server_context);
+    const absl::StatusOr<Caller> caller = gate_.Admit(
+        method_, *call.server_context, bytes == nullptr ? 0 : grpc_byte_buffer_length(bytes));
     if (!caller.ok()) {
       if (bytes != nullptr) grpc_byte_buffer_destroy(bytes);
       const grpc::Status status = ToGrpc(caller.status());
@@ -105,9 +137,9 @@ class Gate::Handler final : public MethodHandler {
     inner_.RunHandler(call);
     if (!method_.changes) return;
     const CallNotes& notes = scope.notes();
-    const std::string code =
-        notes.code < 0 ? "" : absl::StatusCodeToString(static_cast<absl::StatusCode>(notes.code));
-    gate_.Audit(method_, caller, *call.server_context, code, "", notes.job);
+    gate_.Audit(method_, caller, *call.server_context,
+                absl::StatusCodeToString(notes.status.code()), DetailsOf(notes.status).reason,
+                notes.job);
   }
 
   Gate& gate_;
@@ -144,6 +176,10 @@ class Gate::GuardedService final : public grpc::Service {
   }
 };
 
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> StatusNotes() {
+  return std::make_unique<StatusNoteFactory>();
+}
+
 Gate::Gate(Authenticator& authenticator, TokenStore& tokens, AuditLog* audit, Clock& clock)
     : authenticator_(authenticator), tokens_(tokens), audit_(audit), clock_(clock) {}
 
@@ -170,7 +206,8 @@ absl::StatusOr<std::unique_ptr<grpc::Service>> Gate::Guard(const std::string& na
   return guarded;
 }
 
-absl::StatusOr<Caller> Gate::Admit(const Method& method, const grpc::ServerContextBase& context) {
+absl::StatusOr<Caller> Gate::Admit(const Method& method, const grpc::ServerContextBase& context,
+                                   std::size_t bytes) {
   absl::StatusOr<Caller> caller =
       authenticator_.Identify(PresentedBy(context), clock_.WallMicros());
   absl::Status refusal = caller.status();
@@ -186,6 +223,7 @@ absl::StatusOr<Caller> Gate::Admit(const Method& method, const grpc::ServerConte
         {.reason = "ROLE_TOO_LOW",
          .metadata = {{"role", RoleName(caller->role)}, {"wanted", RoleName(method.least)}}});
   }
+  if (refusal.ok()) refusal = CheckBytes(bytes);
   if (refusal.ok()) return caller;
   const ErrorDetails details = DetailsOf(refusal);
   Caller refused = caller.ok() ? *caller : Caller();

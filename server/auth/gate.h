@@ -6,6 +6,9 @@
 // through a service of our own that has the same methods and runs the other's handlers after the
 // check. A service registered past the gate would be open: tests call every method of the schema
 // without credentials.
+//
+// Here too, so that no handler can forget it: the bound on a request's bytes, and what the audit
+// log says of how a call ended (StatusNotes()).
 #pragma once
 
 #include <functional>
@@ -17,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "grpcpp/impl/service_type.h"
 #include "grpcpp/server_context.h"
+#include "grpcpp/support/server_interceptor.h"
 #include "proto/support/clock.h"
 #include "proto/support/mutex.h"
 #include "server/auth/audit.h"
@@ -25,6 +29,13 @@
 #include "server/auth/methods.h"
 
 namespace kbench::server::auth {
+
+// Of a request; gRPC alone bounds what comes in a stream of them: a worker's results may be large.
+inline constexpr std::size_t kMostRequestBytes = 4u << 20;
+
+// Tells the audit log the status of every unary call that changes something, whoever made it: the
+// handler, the gate or gRPC (a request that is no message). A server with a gate needs one.
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> StatusNotes();
 
 // Thread-safe.
 class Gate {
@@ -45,8 +56,10 @@ class Gate {
   class Handler;
   class GuardedService;
 
-  // The caller, or why the call is refused; the refusal is written down.
-  absl::StatusOr<Caller> Admit(const Method& method, const grpc::ServerContextBase& context);
+  // The caller, or why the call is refused; the refusal is written down. `bytes`: of the request, 0
+  // where a stream of them begins.
+  absl::StatusOr<Caller> Admit(const Method& method, const grpc::ServerContextBase& context,
+                               std::size_t bytes);
   void Audit(const Method& method, const Caller& caller, const grpc::ServerContextBase& context,
              const std::string& code, const std::string& reason, const std::string& job);
   std::int64_t AddStanding(const Caller& caller, grpc_call* call);

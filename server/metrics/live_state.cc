@@ -1,5 +1,6 @@
 #include "server/metrics/live_state.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -83,6 +84,19 @@ void AddDeviceState(const std::vector<Device>& devices, std::vector<MetricFamily
         static_cast<double>(ToMicros(device.last_heartbeat_time())) * 1e-6);
   }
   for (MetricFamily* family : {&info, &state, &up, &seen}) families.push_back(std::move(*family));
+}
+
+void AddKept(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
+  MetricFamily family = Gauge("kbench_worker_bytes",
+                              "Bytes that the worker of the device keeps on its disk, by kind.");
+  for (const Device& device : devices) {
+    const auto& kept = device.kept_bytes();
+    for (const auto& [kind, bytes] :
+         std::map<std::string, std::int64_t>(kept.begin(), kept.end())) {
+      Add(family, {{"device", device.name()}, {"kind", kind}}, static_cast<double>(bytes));
+    }
+  }
+  if (!family.metric.empty()) families.push_back(std::move(family));
 }
 
 void AddTelemetry(const std::vector<Device>& devices, std::vector<MetricFamily>& families) {
@@ -197,6 +211,7 @@ std::vector<MetricFamily> LiveCollector::Collect() const {
   if (!state.devices.empty()) {
     AddDeviceState(state.devices, families);
     AddTelemetry(state.devices, families);
+    AddKept(state.devices, families);
     AddCalibration(state.devices, families);
     AddCanaries(state.devices, families);
   }

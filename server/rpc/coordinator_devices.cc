@@ -51,6 +51,7 @@ Device Lasting(Device device) {
   device.clear_state_reason();
   device.clear_current_job();
   device.clear_foreign();
+  device.clear_kept_bytes();
   device.clear_maintenance();
   device.clear_canary();
   return device;

@@ -195,7 +195,7 @@ void Coordinator::Decorate(const std::vector<Job*>& jobs) {
     job.set_queue_position(places[i].position);
     job.set_estimated_seconds(places[i].estimated_seconds);
     if (places[i].start.known) SetRange(places[i].start, job.mutable_start_estimate());
-    const std::string reason = scheduler_.WaitReason(Now(), job.name());
+    const std::string& reason = places[i].reason;
     if (reason.empty()) continue;
     job.set_reason(reason);
     const std::string blocked = BlockedText(job.name(), reason);

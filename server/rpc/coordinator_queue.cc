@@ -173,7 +173,7 @@ QueueUpdate Coordinator::PlaceOf(const std::string& job) {
   const scheduler::Place place = scheduler_.PlaceOf(Now(), job);
   update.set_position(place.position);
   if (place.start.known) SetRange(place.start, update.mutable_start_estimate());
-  update.set_reason(scheduler_.WaitReason(Now(), job));
+  update.set_reason(place.reason);
   const std::string blocked = BlockedText(job, update.reason());
   update.set_message(blocked.empty() ? WaitMessage(update.reason()) : blocked);
   return update;

@@ -12,6 +12,8 @@ using kbench::v1::Device;
 namespace {
 
 constexpr int kMostForeign = 64;  // processes; what a worker tells beyond is dropped
+// Of what a worker keeps: they are labels of a metric, so none is taken that is not known.
+constexpr const char* kKept[] = {"spool", "caches", "tuning", "scratch", "logs"};
 
 void SetOffline(Device& device, const std::string& message) {
   device.set_state("OFFLINE");
@@ -19,6 +21,7 @@ void SetOffline(Device& device, const std::string& message) {
   device.set_state_message(message);
   device.clear_telemetry();
   device.clear_foreign();
+  device.clear_kept_bytes();
 }
 
 // Its runners could not be started: what they offered is what they will offer again.
@@ -81,6 +84,12 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
     *device.mutable_telemetry() = heartbeat.telemetry();
     *device.mutable_foreign() = heartbeat.foreign();
     while (device.foreign_size() > kMostForeign) device.mutable_foreign()->RemoveLast();
+    device.clear_kept_bytes();
+    for (const char* kind : kKept) {
+      const auto kept = heartbeat.kept_bytes().find(kind);
+      if (kept == heartbeat.kept_bytes().end() || kept->second < 0) continue;
+      (*device.mutable_kept_bytes())[kind] = kept->second;
+    }
     if (heartbeat.has_offer()) {
       *device.mutable_implementations() = heartbeat.offer().implementations();
       *device.mutable_absent() = heartbeat.offer().absent();

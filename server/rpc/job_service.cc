@@ -5,7 +5,6 @@
 #include "server/auth/caller.h"
 #include "server/rpc/queue_stream.h"
 #include "server/rpc/reply.h"
-#include "server/rpc/validate.h"
 #include "server/rpc/watch_stream.h"
 
 namespace kbench::server {
@@ -34,7 +33,6 @@ absl::Status JobService::CheckMayChange(const std::string& job, const std::strin
 grpc::Status JobService::SubmitJob(grpc::ServerContext*,
                                    const kbench::v1::SubmitJobRequest* request,
                                    kbench::v1::Job* job) {
-  KB_REFUSE_LARGE(*request);
   const auth::Caller& caller = auth::CurrentCaller();
   const absl::Status allowed = CheckMayRunCode(caller, request->spec());
   if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::Job>(allowed), job);
@@ -45,20 +43,17 @@ grpc::Status JobService::SubmitJob(grpc::ServerContext*,
 
 grpc::Status JobService::GetJob(grpc::ServerContext*, const kbench::v1::GetJobRequest* request,
                                 kbench::v1::Job* job) {
-  KB_REFUSE_LARGE(*request);
   return Reply(coordinator_.Get(request->name()), job);
 }
 
 grpc::Status JobService::ListJobs(grpc::ServerContext*, const kbench::v1::ListJobsRequest* request,
                                   kbench::v1::ListJobsResponse* response) {
-  KB_REFUSE_LARGE(*request);
   return Reply(coordinator_.List(*request), response);
 }
 
 grpc::Status JobService::CancelJob(grpc::ServerContext*,
                                    const kbench::v1::CancelJobRequest* request,
                                    kbench::v1::Job* job) {
-  KB_REFUSE_LARGE(*request);
   auth::NoteJob(JobName(request->name()));
   const absl::Status allowed = CheckMayChange(request->name(), "cancel");
   if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::Job>(allowed), job);
@@ -85,17 +80,12 @@ grpc::ServerWriteReactor<kbench::v1::JobEvent>* JobService::WatchJob(
   const std::string name = request->name();
   const auto stream = WatchStream::Make(
       [this, name](const Watcher* watcher) { coordinator_.Unwatch(name, watcher); });
-  if (const absl::Status size = CheckRequestBytes(*request); !size.ok()) {
-    stream->Close(size);
-  } else {
-    coordinator_.Watch(name, stream);
-  }
+  coordinator_.Watch(name, stream);
   return stream.get();
 }
 
 grpc::Status JobService::GetQueue(grpc::ServerContext*, const kbench::v1::GetQueueRequest* request,
                                   kbench::v1::QueueSnapshot* snapshot) {
-  KB_REFUSE_LARGE(*request);
   return Reply(coordinator_.Queue(*request), snapshot);
 }
 
@@ -111,7 +101,6 @@ grpc::ServerWriteReactor<kbench::v1::QueueSnapshot>* JobService::WatchQueue(
 grpc::Status JobService::ExplainJob(grpc::ServerContext*,
                                     const kbench::v1::ExplainJobRequest* request,
                                     kbench::v1::Explanation* explanation) {
-  KB_REFUSE_LARGE(*request);
   return Reply(coordinator_.Explain(request->name()), explanation);
 }
 

@@ -1,25 +1,43 @@
 #include "server/rpc/limit_options.h"
 
+#include <limits>
+#include <string>
+
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
 
 namespace kbench::server {
 namespace {
 
+constexpr double kAny = std::numeric_limits<double>::max();
+
 void AddLeaseOptions(CLI::App& app, CoordinatorOptions* options) {
   app.add_option("--lease", options->scheduler.lease_seconds,
                  "Seconds after which a case whose worker is silent is tried again")
       ->take_last()
-      ->check(CLI::Range(1.0, 3600.0))
+      ->check(Between(1, 3600))
       ->capture_default_str();
   app.add_option("--heartbeat", options->heartbeat_seconds,
                  "Seconds between two heartbeats of a worker; at most a third of --lease")
       ->take_last()
-      ->check(CLI::Range(0.1, 1200.0))
+      ->check(Between(0.1, 1200))
       ->capture_default_str();
 }
 
 }  // namespace
+
+CLI::Validator Between(double least, double most) {
+  const auto check = [least, most](const std::string& text) {
+    double value = 0;
+    const bool is_number = CLI::detail::lexical_cast(text, value);
+    if (is_number && value >= least && value <= most) return std::string();
+    return most == kAny ? fmt::format("'{}' is not a number from {} on", text, least)
+                        : fmt::format("'{}' is not a number from {} to {}", text, least, most);
+  };
+  const std::string range =
+      most == kAny ? fmt::format("from {}", least) : fmt::format("in [{} - {}]", least, most);
+  return {check, range};
+}
 
 void AddLimitOptions(CLI::App& app, CoordinatorOptions* options) {
   AddLeaseOptions(app, options);
@@ -39,12 +57,12 @@ void AddLimitOptions(CLI::App& app, CoordinatorOptions* options) {
   app.add_option("--submits-per-second", limits.submits_per_second,
                  "Of one owner, over time; 0: as many as come")
       ->take_last()
-      ->check(CLI::NonNegativeNumber)
+      ->check(Between(0, kAny))
       ->capture_default_str();
   app.add_option("--most-job-seconds", limits.most_job_seconds,
                  "The budgets of a job's cases together; 0: any")
       ->take_last()
-      ->check(CLI::NonNegativeNumber)
+      ->check(Between(0, kAny))
       ->capture_default_str();
 }
 

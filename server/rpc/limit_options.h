@@ -7,9 +7,13 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace kbench::server {
+
+// A number from `least` to `most`, for an option; CLI::Range lets through what is no number.
+CLI::Validator Between(double least, double most);
 
 // `options` outlives the parsing.
 void AddLimitOptions(CLI::App& app, CoordinatorOptions* options);

@@ -1,5 +1,4 @@
-// From an absl::StatusOr to gRPC's status and reply. The audit log learns the code, and of which
-// job it was.
+// From an absl::StatusOr to gRPC's status and reply. The audit log learns of which job it was.
 #pragma once
 
 #include <type_traits>
@@ -15,7 +14,6 @@ namespace kbench::server {
 
 template <typename T>
 grpc::Status Reply(absl::StatusOr<T> result, T* out) {
-  auth::NoteCode(result.status().code());
   if (!result.ok()) return ToGrpc(result.status());
   if constexpr (std::is_same_v<T, kbench::v1::Job>) auth::NoteJob(result->name());
   *out = std::move(*result);
@@ -23,10 +21,3 @@ grpc::Status Reply(absl::StatusOr<T> result, T* out) {
 }
 
 }  // namespace kbench::server
-
-// The first line of a unary method (with server/rpc/validate.h).
-#define KB_REFUSE_LARGE(request)                                               \
-  do {                                                                         \
-    const absl::Status kb_size = ::kbench::server::CheckRequestBytes(request); \
-    if (!kb_size.ok()) return ::kbench::ToGrpc(kb_size);                       \
-  } while (false)

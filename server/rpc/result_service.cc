@@ -57,14 +57,12 @@ std::map<std::string, double> BetweenSessions(const std::vector<kbench::v1::Devi
 grpc::Status ResultService::GetResult(grpc::ServerContext*,
                                       const kbench::v1::GetResultRequest* request,
                                       kbench::v1::Result* result) {
-  KB_REFUSE_LARGE(*request);
   return Reply(store_.GetResult(FullName(kResults, request->name())), result);
 }
 
 grpc::Status ResultService::ListResults(grpc::ServerContext*,
                                         const kbench::v1::ListResultsRequest* request,
                                         kbench::v1::ListResultsResponse* response) {
-  KB_REFUSE_LARGE(*request);
   const absl::StatusOr<int> size = PageSize(request->page_size());
   if (!size.ok()) return ToGrpc(size.status());
   store::ResultFilter filter;
@@ -128,14 +126,12 @@ absl::StatusOr<kbench::v1::CompareResultsResponse> ResultService::Compare(
 grpc::Status ResultService::CompareResults(grpc::ServerContext*,
                                            const kbench::v1::CompareResultsRequest* request,
                                            kbench::v1::CompareResultsResponse* response) {
-  KB_REFUSE_LARGE(*request);
   return Reply(Compare(*request), response);
 }
 
 grpc::Status ResultService::ListArtifacts(grpc::ServerContext*,
                                           const kbench::v1::ListArtifactsRequest* request,
                                           kbench::v1::ListArtifactsResponse* response) {
-  KB_REFUSE_LARGE(*request);
   absl::StatusOr<std::vector<kbench::v1::Artifact>> artifacts =
       store_.ListArtifacts(JobName(request->job()));
   if (!artifacts.ok()) return ToGrpc(artifacts.status());
@@ -148,7 +144,6 @@ grpc::Status ResultService::ListArtifacts(grpc::ServerContext*,
 grpc::Status ResultService::GetArtifact(grpc::ServerContext* context,
                                         const kbench::v1::GetArtifactRequest* request,
                                         grpc::ServerWriter<kbench::v1::ArtifactChunk>* writer) {
-  KB_REFUSE_LARGE(*request);
   const absl::StatusOr<kbench::v1::Artifact> artifact =
       store_.GetArtifact(FullName("artifacts/", request->name()));
   if (!artifact.ok()) return ToGrpc(artifact.status());

@@ -16,6 +16,7 @@
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
 #include "server/auth/access.h"
+#include "server/auth/gate.h"
 #include "server/auth/tls.h"
 #include "server/rpc/account_service.h"
 #include "server/rpc/admin_service.h"
@@ -44,6 +45,9 @@ void Serve(grpc::ServerBuilder& builder) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   ConfigureServer(builder);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> notes;
+  notes.push_back(auth::StatusNotes());
+  builder.experimental().SetInterceptorCreators(std::move(notes));
 }
 
 class ServerImpl final : public Server {

@@ -1,7 +1,9 @@
 #include "server/rpc/server_options.h"
 
 #include <cstdio>
+#include <istream>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,20 @@ constexpr char kFooter[] =
     "Commands: init, renew, invite OWNER, tokens list, tokens revoke ID, backup DIR, restore DIR,\n"
     "check (each with --help).\n"
     "Exit codes: 0 stopped by a signal, 2 wrong usage, 5 it cannot start.";
+
+// CLI11 takes the first value of each key, also where there is none ("listen = []").
+class WithValues final : public CLI::ConfigTOML {
+ public:
+  std::vector<CLI::ConfigItem> from_config(std::istream& text) const override {
+    std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(text);
+    for (const CLI::ConfigItem& item : items) {
+      const bool mark = item.name == "++" || item.name == "--";  // of a section
+      if (mark || !item.inputs.empty()) continue;
+      throw CLI::ConfigError("'" + item.name + "' has no value", CLI::ExitCodes::ConfigError);
+    }
+    return items;
+  }
+};
 
 void DeclareServing(CLI::App& app, ProgramOptions& options) {
   ServerOptions& server = options.server;
@@ -51,13 +67,13 @@ void DeclareHolds(CLI::App& app, CoordinatorOptions& coordinator) {
                  "(default: 2h)")
       ->take_last()
       ->transform(duration)
-      ->check(CLI::Range(1.0, 7 * 24 * 3600.0));
+      ->check(Between(1, 7 * 24 * 3600));
   app.add_option("--hold-lapse", coordinator.hold_lapse_seconds,
                  "How long a client that holds a device may be silent before it is taken back "
                  "(default: 60s)")
       ->take_last()
       ->transform(duration)
-      ->check(CLI::Range(1.0, 3600.0));
+      ->check(Between(1, 3600));
 }
 
 void DeclareRole(CLI::App& app, const std::string& name, auth::Role* role,
@@ -104,10 +120,14 @@ void DeclareAccess(CLI::App& app, auth::AuthOptions& access) {
       ->capture_default_str();
 }
 
+absl::Status Wrong(const std::string& message) {
+  return MakeError(absl::StatusCode::kInvalidArgument, message, {.reason = "BAD_OPTION"});
+}
+
 }  // namespace
 
-bool ParseServerOptions(int argc, const char* const* argv, ProgramOptions* options,
-                        int* exit_code) {
+absl::StatusOr<std::string> ReadServerOptions(int argc, const char* const* argv,
+                                              ProgramOptions* options) {
   const std::string dir = auth::ServerConfigDir();
   options->server.data_dir = DataDir();
   options->server.log_bytes = kLogBytes;
@@ -116,27 +136,39 @@ bool ParseServerOptions(int argc, const char* const* argv, ProgramOptions* optio
   app.footer(kFooter);
   app.set_version_flag("--version", KBENCH_VERSION);
   app.set_config("--config", dir + "/server.toml", "The configuration, read where it exists");
+  app.config_formatter(std::make_shared<WithValues>());
   app.allow_config_extras(CLI::config_extras_mode::error);
   DeclareServing(app, *options);
   DeclareHolds(app, options->server.coordinator);
   DeclareAccess(app, options->server.access);
   try {
     app.parse(argc, argv);
-    const std::string wrong = CheckLeaseOptions(&options->server.coordinator);
-    if (!wrong.empty()) throw CLI::ValidationError(wrong);
-    return true;
+  } catch (const CLI::CallForHelp&) {
+    return app.help();
+  } catch (const CLI::CallForVersion& version) {
+    return std::string(version.what()) + "\n";
   } catch (const CLI::ConfigError& error) {
-    fmt::print(stderr, "kbench-server: {}: {}; a key is the name of a flag\n",
-               app.get_config_ptr()->as<std::string>(), error.what());
-    *exit_code = kUsage;
+    return Wrong(app.get_config_ptr()->as<std::string>() + ": " + error.what() +
+                 "; a key is the name of a flag");
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {  // --help, --version
-      *exit_code = app.exit(error);
-    } else {
-      fmt::print(stderr, "kbench-server: {}; see kbench-server --help\n", error.what());
-      *exit_code = kUsage;
-    }
+    return Wrong(std::string(error.what()) + "; see kbench-server --help");
   }
+  const std::string wrong = CheckLeaseOptions(&options->server.coordinator);
+  if (!wrong.empty()) return Wrong(wrong + "; see kbench-server --help");
+  return "";
+}
+
+bool ParseServerOptions(int argc, const char* const* argv, ProgramOptions* options,
+                        int* exit_code) {
+  const absl::StatusOr<std::string> answer = ReadServerOptions(argc, argv, options);
+  if (!answer.ok()) {
+    fmt::print(stderr, "kbench-server: {}\n", MessageOf(answer.status()));
+    *exit_code = kUsage;
+    return false;
+  }
+  if (answer->empty()) return true;
+  fmt::print("{}", *answer);
+  *exit_code = 0;
   return false;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "server/rpc/server.h"
 
 namespace kbench::server {
@@ -13,7 +14,13 @@ struct ProgramOptions {
   std::string log_level = "info";
 };
 
-// False: `exit_code` is what main() returns (help, version or a usage error, already printed).
+// Empty: go on. Else what was asked for, to be printed (help, version). INVALID_ARGUMENT says in
+// one line what is wrong, and in which file.
+absl::StatusOr<std::string> ReadServerOptions(int argc, const char* const* argv,
+                                              ProgramOptions* options);
+
+// The same for main(). False: `exit_code` is what main() returns (help, version or a usage error,
+// already printed).
 bool ParseServerOptions(int argc, const char* const* argv, ProgramOptions* options, int* exit_code);
 
 }  // namespace kbench::server

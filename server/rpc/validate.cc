@@ -408,15 +408,6 @@ absl::Status CheckStateFilter(int state) {
       fmt::format("{} is no state of a job; they are {}, or 0 for any", state, Join(names)));
 }
 
-absl::Status CheckRequestBytes(const google::protobuf::MessageLite& request) {
-  const std::size_t bytes = request.ByteSizeLong();
-  if (bytes <= kMostRequestBytes) return absl::OkStatus();
-  return MakeError(
-      absl::StatusCode::kInvalidArgument,
-      fmt::format("the request has {} bytes, at most {} are allowed", bytes, kMostRequestBytes),
-      {.reason = "REQUEST_TOO_LARGE"});
-}
-
 absl::StatusOr<int> PageSize(int requested) {
   if (requested < 0) {
     return FieldError("page_size", "OUT_OF_RANGE",

@@ -43,11 +43,6 @@ absl::Status CheckMargin(const std::string& field, double margin_ratio);
 // OK for a state of a job, or none (any).
 absl::Status CheckStateFilter(int state);
 
-// Every request of a client goes through here first. Workers' messages are bounded by gRPC alone:
-// results with their artifacts may be large.
-inline constexpr std::size_t kMostRequestBytes = 4u << 20;
-absl::Status CheckRequestBytes(const google::protobuf::MessageLite& request);
-
 // 50 for 0, INVALID_ARGUMENT when negative, at most 1000.
 absl::StatusOr<int> PageSize(int requested);
 

@@ -36,6 +36,7 @@ Load OfClass(const std::vector<Rival>& rivals, bool interactive) {
 
 void Field::Add(const Lane& lane) {
   lanes.push_back(&lane);
+  searches.emplace_back(lane.jobs);
   seconds[lane.owner][static_cast<std::size_t>(lane.priority_class)] += lane.jobs.Total().seconds;
 }
 
@@ -85,10 +86,11 @@ bool Scheduler::InteractiveTurn(int pool) const {
 Standing Scheduler::StandingIn(const JobState& job, const Part& part, Fields& fields) const {
   const auto [known, added] = fields.try_emplace(part.pool);
   if (added) known->second = Competing(part.pool);
-  const Field& field = known->second;
+  Field& field = known->second;
   const double scale = usage_.Scale(0);
   Standing standing;
   standing.part = &part;
+  standing.rivals.reserve(field.lanes.size());
   const auto add = [&](const Lane& lane, const Load& ahead, Rule rule, Stage stage, double value) {
     if (ahead.cases == 0) return;
     standing.rivals.push_back({&lane, ahead, rule, stage, value, ShareOf(part.pool, lane.pool)});
@@ -118,7 +120,7 @@ Standing Scheduler::StandingIn(const JobState& job, const Part& part, Fields& fi
     if (usual < stage) {
       ahead = lane->jobs.Total();
     } else if (usual == stage) {
-      ahead = lane->jobs.Within(begins + tie - base);
+      ahead = field.searches[i].Within(begins + tie - base);
     }
     Rule rule = usual < stage ? Rule::kClass : Rule::kOwnerUsage;
     double value = base;

@@ -15,6 +15,7 @@ namespace kbench::scheduler {
 // All lanes that compete for the workers of a pool.
 struct Field {
   std::vector<const Lane*> lanes;
+  std::vector<LoadTree::Search> searches;                           // of each
   std::vector<double> bases;                                        // of each, as BaseOf says
   std::unordered_map<const Owner*, std::array<double, 3>> seconds;  // waiting, by class
 

@@ -123,7 +123,7 @@ Explained Scheduler::Explain(double now, const std::string& job, int most) const
     explained.device = state.pinned_device;
     return explained;
   }
-  explained.reason = WaitReason(now, job);
+  explained.reason = ReasonOf(now, state);
   Fields fields;
   const Standing standing = StandingOf(state, fields);
   explained.position = RunningFor(state) + static_cast<int>(standing.cases);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace kbench::scheduler {
@@ -160,23 +161,52 @@ Load LoadTree::Within(double seconds) const {
   if (seconds < first_->load.seconds) return Cut(first_->load, seconds);
   const Node* node = root_.get();
   while (node != nullptr) {
-    Load first = within;
-    if (node->left) first += node->left->sum;
-    if (first.seconds >= seconds) {
+    // The way down goes by the seconds alone: whole loads, copied at each step, would be most of
+    // it.
+    const double first = within.seconds + (node->left ? node->left->sum.seconds : 0);
+    if (first >= seconds) {
       node = node->left.get();
       continue;
     }
-    const double left = seconds - first.seconds;
-    if (node->load.seconds <= left) {
-      within = first;
-      within += node->load;
-      node = node->right.get();
-      continue;
+    if (node->left) within += node->left->sum;
+    if (first + node->load.seconds > seconds) {
+      within += Cut(node->load, seconds - first);  // this job is the one that is cut
+      return within;
     }
-    first += Cut(node->load, left);  // this job is the one that is cut
-    return first;
+    within += node->load;
+    node = node->right.get();
   }
   return within;
+}
+
+Load LoadTree::Search::Within(double seconds) {
+  if (!std::exchange(asked_, true) || seconds <= 0 || tree_->first_ == nullptr) {
+    return tree_->Within(seconds);
+  }
+  while (!way_.empty() && !(way_.back().above < seconds && seconds <= way_.back().up_to)) {
+    way_.pop_back();
+  }
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  if (way_.empty()) way_.push_back({tree_->root_.get(), Load(), -kAny, kAny});
+  for (;;) {
+    const Step at = way_.back();
+    const Node& node = *at.node;
+    const double first = at.before.seconds + (node.left ? node.left->sum.seconds : 0);
+    if (first >= seconds) {
+      if (!node.left) return at.before;
+      way_.push_back({node.left.get(), at.before, at.above, first});
+      continue;
+    }
+    Load within = at.before;
+    if (node.left) within += node.left->sum;
+    if (first + node.load.seconds > seconds) {
+      within += Cut(node.load, seconds - first);
+      return within;
+    }
+    within += node.load;
+    if (!node.right) return within;
+    way_.push_back({node.right.get(), within, first + node.load.seconds, at.up_to});
+  }
 }
 
 LoadTree::Entry LoadTree::At(std::int64_t index) const {

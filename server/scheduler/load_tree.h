@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <tuple>
+#include <vector>
 
 namespace kbench::scheduler {
 
@@ -58,6 +59,7 @@ class LoadTree {
   // The cases that begin within the first `seconds` when all run one after the other; of a job that
   // is cut in two, as many as its mean case says.
   Load Within(double seconds) const;
+  class Search;
 
   struct Entry {
     JobState* job = nullptr;
@@ -81,6 +83,27 @@ class LoadTree {
   Link root_;
   const Node* first_ = nullptr;  // asked for most: not worth a search each time
   std::uint64_t random_ = 0x9e3779b97f4a7c15u;
+};
+
+// Within() for many times near each other, as those of the jobs of one page are: each search begins
+// where the last one ended. The answers are the same. Of no use once the tree has changed.
+class LoadTree::Search {
+ public:
+  explicit Search(const LoadTree& tree) : tree_(&tree) {}
+  Load Within(double seconds);
+
+ private:
+  // A node on the way, and the times for which the way leads there: above `above`, up to `up_to`.
+  struct Step {
+    const Node* node = nullptr;
+    Load before;  // of what goes before its subtree
+    double above = 0;
+    double up_to = 0;
+  };
+
+  const LoadTree* tree_;
+  bool asked_ = false;  // for one time alone a plain search is cheaper
+  std::vector<Step> way_;
 };
 
 }  // namespace kbench::scheduler

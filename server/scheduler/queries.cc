@@ -45,9 +45,10 @@ int Scheduler::QueuePosition(const std::string& job) const {
 
 std::string Scheduler::WaitReason(double now, const std::string& job) const {
   const auto found = jobs_.find(job);
-  if (found == jobs_.end() || found->second.queued.empty()) return "";
-  const JobState& state = found->second;
-  if (state.open > static_cast<int>(state.queued.size())) return "";  // one of its cases runs
+  return found == jobs_.end() || !Waits(found->second) ? "" : ReasonOf(now, found->second);
+}
+
+std::string Scheduler::ReasonOf(double now, const JobState& state) const {
   bool known = false;
   bool able = false;
   bool live = false;

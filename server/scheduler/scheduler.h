@@ -188,6 +188,7 @@ class Scheduler {
   std::vector<const JobState*> InOrder(int most, const ViewFilter& filter) const;
   bool Passes(const Lane& lane, const ViewFilter& filter) const;
   Place PlaceIn(double now, const JobState& job, Fields& fields) const;
+  std::string ReasonOf(double now, const JobState& job) const;     // WaitReason of one that waits
   Standing StandingOf(const JobState& job, Fields& fields) const;  // of its part that comes first
   DeviceView ViewOf(double now, const WorkerState& worker) const;
   bool IsPromoted(const JobState& job) const;

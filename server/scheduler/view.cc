@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "server/scheduler/scheduler.h"
 
@@ -87,11 +88,11 @@ QueueView Scheduler::View(double now, int most, const ViewFilter& filter) const 
     waiting.next_case = *job->queued.begin();
     waiting.waiting_cases = static_cast<int>(job->queued.size());
     waiting.estimated_seconds = SecondsOf(*job);
-    const Place place = PlaceIn(now, *job, fields);
+    Place place = PlaceIn(now, *job, fields);
     waiting.position = place.position;
     waiting.start = place.start;
     waiting.promoted = place.promoted;
-    waiting.reason = WaitReason(now, job->entry.name);
+    waiting.reason = std::move(place.reason);
   }
   for (const auto& [name, owner] : usage_.owners()) {
     if (owner.running_cases == 0 && owner.waiting_cases == 0) continue;
@@ -127,7 +128,8 @@ Place Scheduler::PlaceIn(double now, const JobState& state, Fields& fields) cons
   const Standing standing = StandingOf(state, fields);
   place.position = RunningFor(state) + static_cast<int>(standing.cases);
   place.promoted = IsPromoted(state);
-  if (WaitReason(now, state.entry.name).empty()) place.start = StartOf(now, standing);
+  place.reason = ReasonOf(now, state);
+  if (place.reason.empty()) place.start = StartOf(now, standing);
   return place;
 }
 

@@ -34,6 +34,7 @@ struct Place {
   Window start;                  // of its next case
   double estimated_seconds = 0;  // device time of its cases that have not ended
   bool promoted = false;         // it has waited for the bound: goes before what has not
+  std::string reason;            // to wait, as Scheduler::WaitReason
 };
 
 struct WaitingJob {

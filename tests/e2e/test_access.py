@@ -37,8 +37,15 @@ def test_three_commands_of_a_bare_account(lab, user):
     assert joined.code == 0 and f"you are ana (submitter) on {lab.address}" in joined.out, joined
     submitted = ana.client("submit", "sum", "fp32", "64Ki", "--quick", "--impl", "cpu/naive", "-o", "json")
     assert submitted.code in (0, 4), submitted
-    listed = ana.client("list", "-o", "json")
-    assert [j["job"]["owner"] for j in listed.lines] == ["ana"], listed
+    # While something of hers is there to be seen: it waits for a device that is drained.
+    assert lab.stack.client("drain", "cpu", "--reason", "a look at the queue").code == 0
+    waiting = ana.client("submit", "sum", "fp32", "64Ki", "--detach")
+    assert waiting.code == 0, waiting
+    queue = ana.client("queue", "-o", "json")
+    assert queue.code == 0, queue
+    assert [w["owner"] for w in queue.lines[0]["queue"]["waiting"]] == ["ana"], queue
+    table = ana.client("queue")
+    assert table.code == 0 and waiting.out.strip() in table.out and "ana" in table.out, table
     kept = ana.home / ".config" / "kbench" / "client.json"
     assert kept.stat().st_mode & 0o777 == 0o600
     who = ana.client("whoami")

@@ -40,6 +40,11 @@ Unit Measure(const fs::directory_entry& entry) {
 
 }  // namespace
 
+std::int64_t BytesIn(const std::string& path) {
+  std::error_code error;
+  return Measure(fs::directory_entry(path, error)).bytes;
+}
+
 std::int64_t CapFolder(const std::string& dir, std::int64_t most_bytes) {
   std::error_code error;
   std::vector<Unit> units;

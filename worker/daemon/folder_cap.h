@@ -11,4 +11,7 @@ namespace kbench {
 // file in it was written. Returns the bytes that are left; 0 where there is no such folder.
 std::int64_t CapFolder(const std::string& dir, std::int64_t most_bytes);
 
+// Of a file, or of all files in a folder; links count nothing, nor does what is not there.
+std::int64_t BytesIn(const std::string& path);
+
 }  // namespace kbench

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "worker/daemon/folder_cap.h"
 #include "worker/daemon/held_command.h"
 #include "worker/daemon/join.h"
+#include "worker/daemon/kept_bytes.h"
 #include "worker/daemon/offline.h"
 #include "worker/daemon/python_runners.h"
 #include "worker/daemon/session.h"
@@ -98,13 +100,22 @@ void DrainSession(Session& session, double grace_seconds) {
   }
 }
 
+// Where this worker of the device writes; workers that share a data folder share the caches.
+std::map<std::string, std::string> PlacesIn(const std::string& data, const std::string& key) {
+  return {{"spool", data + "/spool/" + FileName(key)},
+          {"caches", data + "/cache"},
+          {"scratch", data + "/scratch/" + FileName(key)},
+          {"tuning", data + "/tuning/" + FileName(key) + ".json"}};
+}
+
 absl::Status ServeUntilSignal(const CoordinatorAddress& coordinator, double grace_seconds,
-                              const v1::WorkerHello& hello, Attempts* attempts,
+                              const v1::WorkerHello& hello, KeptBytes kept, Attempts* attempts,
                               DeviceMonitor* monitor, DeviceCondition* condition) {
   Session::Options options;
   options.connect = coordinator.Connector();
   options.address = coordinator.address;
   options.hello = hello;
+  options.kept = std::move(kept);
   options.start_again = [] {
     spdlog::info("the driver fits its library again: starting anew");
     start_again = true;
@@ -130,7 +141,7 @@ absl::Status WorkOffline(const WorkerOptions& options, const Labels& labels,
                          const std::string& message) {
   const std::string data = options.data_dir.empty() ? DataDir() : options.data_dir;
   KB_RETURN_IF_ERROR(EnsureWritableDir(data));
-  KB_ASSIGN_OR_RETURN(const auto spool, Spool::Open(data + "/spool/" + FileName(identity.uuid())));
+  KB_ASSIGN_OR_RETURN(const auto spool, Spool::Open(PlacesIn(data, identity.uuid()).at("spool")));
   const auto nvml = Nvml::Load(kNvmlLibrary);
   const std::string library = nvml.ok() ? (*nvml)->path : "";
   OfflineMonitor monitor([&options] { return OpenDevice(options.device).status(); },
@@ -141,7 +152,8 @@ absl::Status WorkOffline(const WorkerOptions& options, const Labels& labels,
   Attempts attempts(&runner, spool.get());
   spdlog::error("device {}: {}", identity.name(), message);
   const v1::WorkerHello hello = MakeHello(identity.uuid(), identity, identity.name(), labels);
-  return ServeUntilSignal(coordinator, 0, hello, &attempts, &monitor, &condition);
+  return ServeUntilSignal(coordinator, 0, hello, KeptBytes(PlacesIn(data, identity.uuid())),
+                          &attempts, &monitor, &condition);
 }
 
 absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironment>& environments,
@@ -149,18 +161,18 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
                   OpenedDevice& device) {
   const std::string name = options.name.empty() ? device.facts.default_name : options.name;
   const std::string data = options.data_dir.empty() ? DataDir() : options.data_dir;
-  const std::string mine = data + "/spool/" + FileName(device.facts.key);
-  const std::string scratch = data + "/scratch/" + FileName(device.facts.key);
+  std::map<std::string, std::string> places = PlacesIn(data, device.facts.key);
+  const std::string scratch = places.at("scratch");
   KB_RETURN_IF_ERROR(EnsureWritableDir(data));
   std::error_code ignored;
   std::filesystem::remove_all(scratch, ignored);  // of a worker that was killed
   KB_RETURN_IF_ERROR(EnsureWritableDir(scratch));
-  KB_ASSIGN_OR_RETURN(const auto spool, Spool::Open(mine, options.spool_bytes));
+  KB_ASSIGN_OR_RETURN(const auto spool, Spool::Open(places.at("spool"), options.spool_bytes));
 
   RunnerPool::Options pool_options;
   pool_options.runners = RunnerSpecs(options, device.facts, ProgramDir(), getpid());
   PythonRunners python = MakePythonRunners(environments, device.facts, ProgramDir(), getpid());
-  UseCaches(data + "/cache", options.cache_bytes, python.specs);
+  UseCaches(places.at("caches"), options.cache_bytes, python.specs);
   pool_options.runners.insert(pool_options.runners.end(), python.specs.begin(), python.specs.end());
   pool_options.absent = std::move(python.absent);
   pool_options.device_kind = device.facts.device.kind();
@@ -185,9 +197,9 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
   executor_options.store_path = data + "/calibration/" + FileName(device.facts.key) + ".json";
   executor_options.canaries = options.canaries;
   const v1::Device& about = device.facts.device;
-  TuningStore tuning(data + "/tuning/" + FileName(device.facts.key) + ".json",
-                     device.facts.key + "|" + about.uuid() + "|" + about.model() + "|" +
-                         about.driver() + "|" + KBENCH_VERSION);
+  TuningStore tuning(places.at("tuning"), device.facts.key + "|" + about.uuid() + "|" +
+                                              about.model() + "|" + about.driver() + "|" +
+                                              KBENCH_VERSION);
   if (options.retune) KB_RETURN_IF_ERROR(tuning.Forget());
   DriverContext& context = executor_options.context;
   context.pool = pool.get();
@@ -204,8 +216,8 @@ absl::Status Work(const WorkerOptions& options, const std::vector<PythonEnvironm
   }
   CaseExecutor executor(std::move(executor_options));
   Attempts attempts(&executor, spool.get());
-  return ServeUntilSignal(coordinator, options.grace_seconds, hello, &attempts,
-                          device.monitor.get(), &condition);
+  return ServeUntilSignal(coordinator, options.grace_seconds, hello, KeptBytes(std::move(places)),
+                          &attempts, device.monitor.get(), &condition);
 }
 
 // In this process's place, with the same arguments; returns when that fails.

@@ -30,7 +30,11 @@ bool RefusedUs(const grpc::Status& status) {
 
 Session::Session(Options options, Attempts* attempts, DeviceMonitor* monitor,
                  DeviceCondition* condition)
-    : options_(std::move(options)), attempts_(attempts), monitor_(monitor), condition_(condition) {
+    : options_(std::move(options)),
+      attempts_(attempts),
+      monitor_(monitor),
+      condition_(condition),
+      kept_(options_.kept) {
   attempts_->OnChange([this] {
     MutexLock lock(mutex_);
     signalled_ = true;
@@ -247,6 +251,8 @@ v1::WorkerMessage Session::MakeHeartbeat() {
     foreign.set_memory_bytes(process.memory_bytes);
     foreign.set_utilization(process.utilization);
   }
+  const auto& kept = kept_.Get(Now(), !attempts_->busy());
+  heartbeat.mutable_kept_bytes()->insert(kept.begin(), kept.end());
   // A wedged device is asked again each time: the driver may have recovered it.
   if (!mismatch_ && !attempts_->device().ok()) attempts_->SetDevice(monitor_->Check());
   // After the telemetry, which may take its time: held must be as fresh as can be.

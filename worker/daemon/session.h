@@ -14,6 +14,7 @@
 #include "proto/support/mutex.h"
 #include "worker/daemon/attempts.h"
 #include "worker/daemon/device_condition.h"
+#include "worker/daemon/kept_bytes.h"
 #include "worker/device/device.h"
 
 namespace kbench {
@@ -31,6 +32,7 @@ class Session {
     // the one that fits the driver any more. On Run()'s thread; may be null.
     std::function<void()> start_again = nullptr;
     double goodbye_seconds = 1.5;  // to hand over what is held on Shutdown()
+    KeptBytes kept = KeptBytes({});
   };
 
   // All three outlive the session.
@@ -75,6 +77,7 @@ class Session {
   std::int64_t told_offer_ = 0;  // the same of what the runners can do
   bool start_again_ = false;     // is due, and has been asked for. The same thread's.
   bool asked_ = false;
+  KeptBytes kept_;
   bool mismatch_ = false;  // the driver did not fit at the last look. The same thread's.
   Mutex mutex_;
   CondVar wake_;

@@ -34,6 +34,10 @@ class FlagsOnly final : public CLI::ConfigTOML {
     std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(text);
     std::erase_if(items, [](const CLI::ConfigItem& item) { return !item.parents.empty(); });
     for (const CLI::ConfigItem& item : items) {
+      if (item.inputs.empty()) {  // CLI11 takes the first of them
+        throw CLI::ConfigError("the configuration: '" + item.name + "' has no value",
+                               CLI::ExitCodes::ConfigError);
+      }
       if (app_.get_option_no_throw("--" + item.name) != nullptr) continue;
       throw CLI::ConfigError("the configuration: '" + item.name +
                                  "' is no flag; an interpreter stands below [env.NAME], as in "
@@ -47,21 +51,14 @@ class FlagsOnly final : public CLI::ConfigTOML {
   const CLI::App& app_;
 };
 
-}  // namespace
-
-bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit_code) {
-  CLI::App app(
-      "kbench-worker owns one device: it runs the cases that the coordinator assigns, in "
-      "child processes, and sends back verified results.",
-      "kbench-worker");
-  app.footer(kFooter);
+void DeclareWhat(CLI::App& app, WorkerOptions& options) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--server", options->server,
+  app.add_option("--server", options.server,
                  "The coordinator: unix:PATH or HOST:PORT (default: the local stack's socket)");
-  app.add_option("--device", options->device,
+  app.add_option("--device", options.device,
                  "cpu, cpu:0-3, the index of a GPU, GPU-<uuid> or MIG-<uuid>")
       ->capture_default_str();
-  app.add_option("--name", options->name,
+  app.add_option("--name", options.name,
                  "The stable name of the device (default: cpu, or gpu<index>)")
       ->check(CLI::Validator(
           [](std::string& name) {
@@ -73,68 +70,104 @@ bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit
                          : std::string("letters, digits, - _ and . only, at most 63: ") + name;
           },
           "NAME"));
-  app.add_option("--data-dir", options->data_dir, "Where results wait until they are acknowledged");
-  app.add_option("--runner", options->runners,
+  app.add_option("--data-dir", options.data_dir, "Where results wait until they are acknowledged");
+  app.add_option("--runner", options.runners,
                  "A runner program to drive instead of those beside this program; repeatable")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--credentials", options->credentials,
+  app.add_option("--credentials", options.credentials,
                  "What `kbench-worker join` keeps (default: " + WorkerCredentialsPath() + ")");
   app.set_config("--config", DefaultWorkerConfigPath(),
                  "These flags as keys, and which Python interpreters to use ([env.NAME]); where it "
                  "does not exist, the python3 on PATH");
   app.config_formatter(std::make_shared<FlagsOnly>(app));
-  app.add_option("--label", options->labels,
+  app.add_option("--label", options.labels,
                  "KEY=VALUE: a label of the device, for selectors as label:rack=a; repeatable, in "
                  "place of the same one of the configuration's [labels]")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void DeclareHow(CLI::App& app, WorkerOptions& options) {
   app.add_flag_callback(
-      "--no-python", [options] { options->python = false; },
+      "--no-python", [&options] { options.python = false; },
       "Start no Python runners: no torch, no Triton");
-  app.add_option("--spares", options->spares,
+  app.add_option("--spares", options.spares,
                  "Warm spare runners of each program; of each Python one at most one")
       ->check(CLI::Range(0, 16))
       ->capture_default_str();
-  app.add_option("--spool-cap", options->spool_bytes,
+  app.add_option("--spool-cap", options.spool_bytes,
                  "Bytes of results that may wait for the coordinator on this disk; beyond them "
                  "results wait without samples, logs and code (1GiB)")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--cache-cap", options->cache_bytes,
+  app.add_option("--cache-cap", options.cache_bytes,
                  "Bytes that compilers' caches (Triton's, torch's) may keep over a restart of the "
                  "worker (8GiB)")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--grace", options->grace_seconds,
+  app.add_option("--grace", options.grace_seconds,
                  "Seconds that a running case has to end after a SIGTERM before it is handed back; "
                  "a second SIGTERM hands it back at once")
-      ->check(CLI::Range(0.0, 86'400.0))
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            double seconds = -1;  // CLI::Range lets through what is no number
+            const bool is_number = CLI::detail::lexical_cast(text, seconds);
+            return is_number && seconds >= 0 && seconds <= 86'400
+                       ? std::string()
+                       : "'" + text + "' is not a number from 0 to 86400";
+          },
+          "SECONDS"))
       ->capture_default_str();
   app.add_flag_callback(
-      "--no-canaries", [options] { options->canaries = false; },
+      "--no-canaries", [&options] { options.canaries = false; },
       "Measure nothing while the device is idle. Otherwise the worker measures two known cells "
       "(a few seconds; at once ended when a case arrives) five times and then once an hour, to "
       "learn how far medians move between sessions");
-  app.add_flag("--retune", options->retune,
+  app.add_flag("--retune", options.retune,
                "Forget which candidates of tuned implementations were the fastest: each is timed "
                "again when it is next asked for");
-  app.add_option("--log-level", options->log_level, "trace, debug, info, warn or error")
+  app.add_option("--log-level", options.log_level, "trace, debug, info, warn or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
       ->capture_default_str();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadWorkerOptions(int argc, const char* const* argv,
+                                              WorkerOptions* options) {
+  CLI::App app(
+      "kbench-worker owns one device: it runs the cases that the coordinator assigns, in "
+      "child processes, and sends back verified results.",
+      "kbench-worker");
+  app.footer(kFooter);
   app.set_version_flag("--version", "kbench-worker " KBENCH_VERSION);
+  DeclareWhat(app, *options);
+  DeclareHow(app, *options);
   try {
     app.parse(argc, argv);
     if (app.get_config_ptr()->count() > 0) {
       options->config = app.get_config_ptr()->as<std::string>();
     }
+  } catch (const CLI::CallForHelp&) {
+    return app.help();
+  } catch (const CLI::CallForVersion& version) {
+    return std::string(version.what()) + "\n";
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {  // --help, --version
-      app.exit(error);
-      *exit_code = kExitOk;
-    } else {
-      std::fprintf(stderr, "kbench-worker: %s; see kbench-worker --help\n", error.what());
-      *exit_code = kExitUsage;
-    }
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     std::string(error.what()) + "; see kbench-worker --help",
+                     {.reason = "BAD_OPTION"});
+  }
+  return "";
+}
+
+bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit_code) {
+  const absl::StatusOr<std::string> answer = ReadWorkerOptions(argc, argv, options);
+  if (!answer.ok()) {
+    std::fprintf(stderr, "kbench-worker: %s\n", MessageOf(answer.status()).c_str());
+    *exit_code = kExitUsage;
     return false;
   }
-  return true;
+  if (answer->empty()) return true;
+  std::fputs(answer->c_str(), stdout);
+  *exit_code = kExitOk;
+  return false;
 }
 
 absl::StatusOr<std::vector<PythonEnvironment>> PythonEnvironments(const WorkerOptions& options) {

@@ -41,7 +41,13 @@ struct WorkerOptions {
   std::string log_level = "info";
 };
 
-// False: `exit_code` is what main() returns (help, version or a usage error, already printed).
+// Empty: go on. Else what was asked for, to be printed (help, version). INVALID_ARGUMENT says in
+// one line what is wrong.
+absl::StatusOr<std::string> ReadWorkerOptions(int argc, const char* const* argv,
+                                              WorkerOptions* options);
+
+// The same for main(). False: `exit_code` is what main() returns (help, version or a usage error,
+// already printed).
 bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit_code);
 
 // The Python environments to offer: those of the configuration, else "default" with the python3 on

@@ -33,6 +33,22 @@ TEST(MakeError, ControlCharactersOfQuotedTextDoNotGetOut) {
   EXPECT_EQ(details.violations.at(0).description, clean);
 }
 
+TEST(MakeError, BytesThatAreNotUtf8DoNotCostTheDetails) {
+  // A lone byte, one cut off, a longer form than needed, a surrogate, one beyond the last.
+  const std::string evil =
+      "a\xa6 \xc3 \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xf0\x9f\x98\x80 \u00e4\xe2\x82";
+  const std::string clean = "a? ? ?? ??? ???? \xf0\x9f\x98\x80 \u00e4??";
+  const absl::Status status = MakeError(
+      absl::StatusCode::kInvalidArgument, evil,
+      {.reason = "X", .metadata = {{"nearest", evil}}, .violations = {{"labels[" + evil, evil}}});
+  EXPECT_EQ(MessageOf(status), clean);
+  const ErrorDetails details = DetailsOf(status);
+  EXPECT_EQ(details.reason, "X");
+  EXPECT_EQ(details.metadata.at("nearest"), clean);
+  EXPECT_EQ(details.violations.at(0).field, "labels[" + clean);
+  EXPECT_EQ(details.violations.at(0).description, clean);
+}
+
 TEST(DetailsOf, IsEmptyForAPlainStatus) {
   EXPECT_TRUE(DetailsOf(absl::NotFoundError("x")).reason.empty());
   EXPECT_TRUE(DetailsOf(absl::OkStatus()).reason.empty());

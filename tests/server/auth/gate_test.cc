@@ -1,5 +1,7 @@
 // The whole server behind its gate: who may call what, by every way in.
 #include <gmock/gmock.h>
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +10,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <thread>
+#include <vector>
 
 #include "kbench/v1/account_service.grpc.pb.h"
 #include "kbench/v1/job_service.grpc.pb.h"
@@ -309,6 +313,59 @@ TEST(Gate, TheAuditLogHoldsChangesAndRefusalsAndNoSecret) {
   EXPECT_THAT(log, Not(HasSubstr("ListJobs\",\"owner\":\"ana\"")));
   EXPECT_THAT(log, Not(HasSubstr(secret)));
   EXPECT_THAT(log, Not(HasSubstr(wrong.token)));
+}
+
+// The lines of the audit log about a method; waits until there are so many: a line is written after
+// the answer.
+std::vector<std::map<std::string, std::string>> AuditOf(const std::string& path,
+                                                        const std::string& method,
+                                                        std::size_t count) {
+  std::vector<std::map<std::string, std::string>> lines;
+  for (int i = 0; i < 2000 && lines.size() < count; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(i == 0 ? 0 : 5));
+    lines.clear();
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      google::protobuf::Struct object;
+      if (!google::protobuf::util::JsonStringToMessage(line, &object).ok()) continue;
+      std::map<std::string, std::string> fields;
+      for (const auto& [key, value] : object.fields()) fields[key] = value.string_value();
+      if ("/" + fields["method"] == method) lines.push_back(fields);
+    }
+  }
+  return lines;
+}
+
+TEST(Gate, TheAuditLogSaysHowEveryChangingCallEnded) {
+  SecuredServer server;
+  const auto admin = server.ChannelOf(server.Invite({.owner = "root", .role = Role::kAdmin}));
+  int methods = 0;
+  for (const auth::Method& method : auth::Methods()) {
+    const bool session = std::string(method.path) == "/kbench.v1.WorkerService/Connect";
+    if (!method.changes || session) continue;
+    ++methods;
+    // Nothing at all, what is no message, and more than may be.
+    std::vector<absl::Status> answers;
+    for (const std::string& request :
+         {std::string(), std::string("\xff\xff\xff"), std::string(5u << 20, 'x')}) {
+      answers.push_back(CallMethod(admin, method.path, request));
+    }
+    const auto lines = AuditOf(server.data_dir() + "/audit.log", method.path, answers.size());
+    ASSERT_EQ(lines.size(), answers.size()) << method.path;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      EXPECT_EQ(lines[i].at("code"), absl::StatusCodeToString(answers[i].code())) << method.path;
+      const auto reason = lines[i].find("reason");
+      if (answers[i].ok()) {
+        EXPECT_EQ(reason, lines[i].end()) << method.path;
+      } else if (const std::string told = DetailsOf(answers[i]).reason; !told.empty()) {
+        ASSERT_NE(reason, lines[i].end()) << method.path;
+        EXPECT_EQ(reason->second, told) << method.path;
+      }
+    }
+    EXPECT_EQ(lines[1].at("code"), "INTERNAL") << method.path;
+    EXPECT_EQ(lines[2].at("reason"), "REQUEST_TOO_LARGE") << method.path;
+  }
+  EXPECT_GE(methods, 8);
 }
 
 TEST(Gate, PlainLoopbackIsForSubmittersWhomNobodyKnows) {

@@ -80,10 +80,10 @@ class SecuredServer {
   std::unique_ptr<Server> server_;
 };
 
-// A call of any method with an empty request; streams are half-closed at once, and left at the
-// first answer.
+// A call of any method with these bytes as its request; streams are half-closed at once, and left
+// at the first answer.
 inline absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
-                               const std::string& path) {
+                               const std::string& path, const std::string& request = "") {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
@@ -99,8 +99,8 @@ inline absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
   const auto tag = [](intptr_t number) { return reinterpret_cast<void*>(number); };
   call->StartCall(tag(1));
   wait(1);
-  const grpc::Slice nothing("", 0);
-  call->WriteLast(grpc::ByteBuffer(&nothing, 1), grpc::WriteOptions(), tag(2));
+  const grpc::Slice bytes(request);
+  call->WriteLast(grpc::ByteBuffer(&bytes, 1), grpc::WriteOptions(), tag(2));
   wait(2);
   grpc::ByteBuffer reply;
   call->Read(&reply, tag(3));

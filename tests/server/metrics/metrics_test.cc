@@ -89,6 +89,7 @@ std::string EverythingText() {
     telemetry.set_memory_clock_hertz(1e9);
     telemetry.set_temperature_celsius(40);
     telemetry.set_power_watts(300);
+    (*live.devices[0].mutable_kept_bytes())["spool"] = 4096;
     kbench::v1::Calibration& calibration = *live.devices[0].mutable_calibration();
     calibration.set_passed(true);
     calibration.set_event_floor_seconds(1.28e-6);
@@ -270,11 +271,26 @@ TEST(Metrics, AServerExportsWhatItsStoreHoldsAlsoAfterARestart) {
   EXPECT_THAT(text, HasSubstr("kbench_worker_up{device=\"cpu\"} 1"));
   EXPECT_THAT(text, HasSubstr("kbench_queue_cases 0"));
   EXPECT_THAT(text, Not(HasSubstr(job))) << "no job labels";
+  kbench::v1::Heartbeat heartbeat;
+  heartbeat.set_device_state("READY");
+  (*heartbeat.mutable_kept_bytes())["spool"] = 1234;
+  (*heartbeat.mutable_kept_bytes())["caches"] = 5000;
+  (*heartbeat.mutable_kept_bytes())["anything else"] = 7;
+  worker.Beat(heartbeat);
+  const std::string kept = "kbench_worker_bytes{device=\"cpu\",kind=\"spool\"} 1234";
+  for (int i = 0; i < 500 && text.find(kept) == text.npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    text = HttpGet(server.server().metrics_address());
+  }
+  EXPECT_THAT(text, HasSubstr(kept));
+  EXPECT_THAT(text, HasSubstr("kbench_worker_bytes{device=\"cpu\",kind=\"caches\"} 5000"));
+  EXPECT_THAT(text, Not(HasSubstr("anything else"))) << "a worker makes no label";
   worker.Disconnect();
   server.Restart();
   text = HttpGet(server.server().metrics_address());
   EXPECT_THAT(text, HasSubstr(series));
   EXPECT_THAT(text, HasSubstr("kbench_worker_up{device=\"cpu\"} 0")) << "known, and away";
+  EXPECT_THAT(text, Not(HasSubstr("kbench_worker_bytes"))) << "nobody knows any more";
 }
 
 }  // namespace

@@ -252,6 +252,7 @@ TEST_F(CacheTest, AnotherDriverOrKbenchOrASuspectRowMeansMeasuring) {
   Device renewed = FakeDevice("cpu", "cpu");
   renewed.set_driver("2");
   FakeWorker worker(server_, "w1", renewed, "boot2");
+  ASSERT_TRUE(worker.Welcome().has_value());  // before, the device may still be the old one
   const Job job = server_.MustSubmit(AtMostOld(3600));
   const auto assign = worker.Assign();
   ASSERT_TRUE(assign.has_value());

@@ -46,6 +46,7 @@ TEST_F(DevicesTest, ABlockedDeviceEndsItsCaseAndTakesNothingNew) {
   EXPECT_TRUE(world_.TakeAssigns().empty());
   EXPECT_EQ(WaitReason("jobs/a"), "DRAINING");
   EXPECT_EQ(WaitReason("jobs/b"), "DRAINING");
+  EXPECT_EQ(world_.scheduler().PlaceOf(world_.now(), "jobs/a").reason, "DRAINING");
   Block("gpu0", "");
   EXPECT_EQ(OneAssign().worker_id, "w-gpu0") << "at once, not at the next heartbeat";
 }

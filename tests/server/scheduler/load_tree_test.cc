@@ -47,6 +47,29 @@ TEST(LoadTree, AJobThatIsCutCountsTheCasesThatBegin) {
   EXPECT_EQ(tree.Within(1000).cases, 10);
 }
 
+TEST(LoadTree, ASearchThatGoesOnAnswersAsOneFromTheRoot) {
+  std::mt19937 random(11);
+  const auto pick = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+  for (const int jobs : {0, 1, 2, 7, 500}) {
+    LoadTree tree;
+    JobState job;
+    for (int i = 0; i < jobs; ++i) {
+      // Thirds, whose sums are rounded; some of no time at all.
+      tree.Put({500, static_cast<double>(pick(50)), i, i}, &job,
+               LoadOf(1 + pick(3), pick(4) / 3.0, pick(100)));
+    }
+    LoadTree::Search search(tree);
+    double at = tree.Total().seconds / 2;
+    for (int step = 0; step < 5000; ++step) {
+      // Near the last one, far away, or just where a job ends.
+      at += (pick(200) - 100) / 30.0;
+      if (pick(20) == 0) at = pick(1000) / 3.0 - 10;
+      if (jobs > 0 && pick(3) == 0) at = tree.At(pick(jobs)).before.seconds;
+      ASSERT_EQ(search.Within(at), tree.Within(at)) << jobs << " jobs, " << at << " s";
+    }
+  }
+}
+
 // Everything against the same kept in a plain map.
 TEST(LoadTree, AgreesWithAWalk) {
   std::mt19937 random(7);

@@ -235,6 +235,13 @@ TEST_P(StoreConformance, ResultsAreFoundByNameAndFilterAndNeverTwice) {
   EXPECT_EQ(page->results[0].implementation(), "cuda/naive") << "newest first";
   filter.page_token = page->next_page_token;
   EXPECT_EQ(store_->ListResults(filter)->results[0].implementation(), "cublas");
+  filter.kernel = "sum";
+  EXPECT_EQ(DetailsOf(store_->ListResults(filter).status()).reason, "BAD_PAGE_TOKEN")
+      << "of another query";
+  JobFilter jobs;
+  jobs.page_token = filter.page_token;
+  EXPECT_EQ(DetailsOf(store_->ListJobs(jobs).status()).reason, "BAD_PAGE_TOKEN")
+      << "of another listing";
   Batch again;
   again.results.push_back(MakeResult("jobs/a", 0, 0, "cublas", 9));
   EXPECT_EQ(CommitNow(*store_, std::move(again)).first.code(), absl::StatusCode::kAlreadyExists);

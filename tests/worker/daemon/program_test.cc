@@ -156,6 +156,8 @@ TEST_F(ProgramTest, WrongUseIsOneClearLine) {
     std::string says;
   };
   std::ofstream(dir_ + "/bad.toml") << "[env.Bad]\npython = \"/x\"\n";
+  std::ofstream(dir_ + "/empty.toml") << "device = []\n";
+  std::ofstream(dir_ + "/nan.toml") << "grace = nan\n";
   const Row rows[] = {
       {{"--device", "tpu"}, 2, "no device is called 'tpu'"},
       {{"--device", "cpu:9999"}, 2, "no CPU 9999"},
@@ -167,6 +169,8 @@ TEST_F(ProgramTest, WrongUseIsOneClearLine) {
       {{"--name", "a b"}, 2, "letters, digits"},
       {{"--config", "/nonexistent/worker.toml"}, 2, "/nonexistent/worker.toml"},
       {{"--config", dir_ + "/bad.toml"}, 2, "[env.Bad]: an environment's name has"},
+      {{"--config", dir_ + "/empty.toml"}, 2, "'device' has no value"},
+      {{"--config", dir_ + "/nan.toml"}, 2, "'nan' is not a number from 0 to 86400"},
   };
   for (const Row& row : rows) {
     const ExitStatus status = WaitProcess(Start(row.args), 10);

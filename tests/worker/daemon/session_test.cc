@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -106,6 +107,7 @@ class SessionTest : public testing::Test {
     options.address = "test";
     options.hello.set_worker_id("host/cpu");
     options.start_again = [this] { ++started_again_; };
+    options.kept = KeptBytes({{"spool", dir_ + "/spool"}});
     options.first_retry_seconds = 0.02;
     options.last_retry_seconds = 0.1;
     session_ = std::make_unique<Session>(options, attempts_.get(), &monitor_, &condition_);
@@ -185,6 +187,19 @@ TEST_F(SessionTest, HeartbeatsNameForeignProcessesWithoutAskingTheDevice) {
   EXPECT_EQ(heartbeat.foreign(0).utilization(), 0.37);
   EXPECT_EQ(heartbeat.foreign(1).utilization(), -1) << "the driver does not tell";
   EXPECT_EQ(monitor_.looks_, 0) << "a heartbeat may come in the middle of a burst";
+}
+
+TEST_F(SessionTest, HeartbeatsSayWhatIsKeptOnTheDisk) {
+  std::filesystem::create_directories(dir_ + "/spool");
+  std::ofstream(dir_ + "/spool/old.damaged") << std::string(77, 'x');
+  StartWorker();
+  EXPECT_TRUE(coordinator_->WaitFor([](const Messages& messages) {
+    return std::any_of(messages.begin(), messages.end(), [](const auto& message) {
+      const auto& kept = message.heartbeat().kept_bytes();
+      return message.has_heartbeat() && kept.count("logs") == 1 && kept.count("spool") == 1 &&
+             kept.at("spool") == 77;
+    });
+  }));
 }
 
 TEST_F(SessionTest, WhatRunnersOfferIsToldInTheHelloAndAgainWhenItChanges) {
