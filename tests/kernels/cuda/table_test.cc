@@ -129,6 +129,34 @@ TEST(CudaTables, WgmmaSaysWhatTmaCannotTake) {
   EXPECT_THAT(unsupported(DType::kTf32, "m=8,n=8,k=8,layout=nn"), HasSubstr("layout=nt"));
 }
 
+// The handing over of sums is what the sanitizer is to see: these are rows of
+// tests/gpu/sanitize.csv.
+TEST(CudaTables, WgmmaSplitsWhatTheSanitizerLooksAt) {
+  for (const auto& [dtype, size] : {std::pair{DType::kFp16, "m=2184,n=2040,k=1096"},
+                                    std::pair{DType::kTf32, "m=2184,n=2040,k=868,layout=nt"}}) {
+    for (const Implementation& line : CudaTable()) {
+      if (line.name != "cuda/wgmma" || line.kernel != "matmul") continue;
+      EXPECT_THAT(line.candidates(MustMakeProblem("matmul", dtype, size)),
+                  ::testing::Contains(HasSubstr(",split")))
+          << size;
+    }
+  }
+}
+
+// A test on a GPU that refuses every problem would pass for nothing.
+TEST(CudaTables, EveryImplementationTakesSomeOfTheSmallProblems) {
+  for (const auto* table : {&CudaTable(), &CublasTable(), &CudnnTable(), &TritonAotTable()}) {
+    for (const auto& [line, dtype] : testing::CellsOf(*table)) {
+      const std::vector<Problem> problems = testing::SmallProblems(line->kernel, dtype);
+      const auto taken = [&, refuses = line->unsupported](const Problem& problem) {
+        return refuses == nullptr || !refuses(problem);
+      };
+      EXPECT_TRUE(std::any_of(problems.begin(), problems.end(), taken))
+          << line->kernel << " " << line->name << " " << Info(dtype).name;
+    }
+  }
+}
+
 TEST(CudaTables, FlashAttentionSaysWhichHeadsItTakes) {
   const auto reason = [](const std::string& name, DType dtype, const std::string& size) {
     for (const Implementation& line : CudaTable()) {
