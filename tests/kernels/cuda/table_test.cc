@@ -99,6 +99,20 @@ TEST(CudaTables, TheBestVariantStandsHighest) {
   }
 }
 
+// cuda/registers gives a row to a group of lanes once: where a grid has no blocks for all rows, it
+// is the kernel of two reads, which strides, that runs, and that has no candidates.
+TEST(CudaTables, SoftmaxInRegistersOffersNothingBeyondAGrid) {
+  const auto candidates = [](const std::string& size) {
+    const Problem problem = MustMakeProblem("softmax", DType::kFp16, size);
+    for (const Implementation& line : CudaTable()) {
+      if (line.name == "cuda/registers") return line.candidates(problem);
+    }
+    return std::vector<std::string>{"no such line"};
+  };
+  EXPECT_FALSE(candidates("17179869184x1").empty());
+  EXPECT_TRUE(candidates("549755813888x1").empty());
+}
+
 // A card runs the newest code that is not above it; sm_90a is for Hopper alone.
 TEST(CompiledFor, TheCodeThatACardRuns) {
   EXPECT_EQ(cuda::CodeFor("89,90a", 90), 90);
