@@ -69,6 +69,15 @@ def test_a_row_is_judged_by_its_own_result():
     assert judged == {"a": True, "b": False, "c": True, "d": False}
 
 
+@pytest.mark.parametrize("message,passed", [
+    ("the workspace: out of memory (needed: 35184372088832 bytes; free: 1024 bytes)", True),
+    ("no handle (needed: unknown; free: 1024 bytes)", True), ("the operands need 4096 bytes and 1024 are free", True),
+    ("no handle (needed: unknown; free: unknown)", False), ("the workspace: out of memory", False), ("", False)])
+def test_what_ran_out_of_memory_must_say_both_numbers(message, passed):
+    results = [{"implementation": "a", "outcome": "OUTCOME_OUT_OF_MEMORY", "message": message}]
+    assert check_cells.check(row("8", "a", "OUT_OF_MEMORY"), results, 1, "nothing")[0] is passed
+
+
 @pytest.mark.parametrize("words,capability,expected", [
     ("all", "7.5", True), ("sm_90", "9.0", True), ("sm_90", "10.0", False), ("sm_80+", "12.0", True), ("sm_80+", "7.5", False),
     ("sm_89 sm_100+", "8.9", True), ("sm_89 sm_100+", "9.0", False)])
