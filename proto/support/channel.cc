@@ -78,7 +78,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   // The time one attempt to connect has: a TLS handshake over a network needs more than a socket.
   const bool unix_socket = address.rfind("unix:", 0) == 0;
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, unix_socket ? 200 : 10'000);
-  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
+  // Shorter than half the time in which a silent client of a hold loses its device, mostly.
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   return grpc::experimental::CreateCustomChannelWithInterceptors(
       address, TransportOf(credentials), args, IdentityOf(address, credentials));
 }
