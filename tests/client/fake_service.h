@@ -327,7 +327,11 @@ class FakeCoordinator {
   }
   ~FakeCoordinator() { server_->Shutdown(std::chrono::system_clock::now()); }
 
-  Backend Connect() { return MakeBackend("unix:/fake.sock", server_->InProcessChannel({})); }
+  Backend Connect() {
+    Backend backend = MakeBackend("unix:/fake.sock", server_->InProcessChannel({}));
+    backend.claimed_owner = claimed_owner;
+    return backend;
+  }
 
   // Runs a command line against it.
   int Run(const std::vector<std::string>& arguments, Io& io, Interrupt& interrupt) {
@@ -335,6 +339,7 @@ class FakeCoordinator {
                      [this](const std::string&) -> absl::StatusOr<Backend> { return Connect(); });
   }
 
+  std::string claimed_owner = "ana";
   FakeJobs jobs;
   FakeResults results;
   FakeDevices devices;
