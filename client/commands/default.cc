@@ -1,7 +1,7 @@
 // default: which device a job runs on that names none.
 #include <fmt/format.h>
 
-#include "client/commands/await.h"
+#include "client/account.h"
 #include "client/commands/verbs.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
@@ -37,7 +37,12 @@ class Default final : public Command {
     if (clear_ || !device_.empty()) {
       kbench::v1::SetDefaultDeviceRequest request;
       request.set_device(device_);
-      if (!everybody_) request.set_owner(UserName());
+      if (!everybody_) {
+        // Nobody's name would mean everybody.
+        const auto owner = OwnerAt(*backend);
+        if (!owner.ok()) return ReportError(context.io, owner.status());
+        request.set_owner(*owner);
+      }
       const auto set = Unary<SetDefaultDeviceResponse>(
           *backend, [&](grpc::ClientContext* call, SetDefaultDeviceResponse* out) {
             return backend->admin->SetDefaultDevice(call, request, out);
@@ -50,7 +55,7 @@ class Default final : public Command {
  private:
   static int Show(Io& io, const Backend& backend) {
     kbench::v1::ListDevicesRequest request;
-    request.set_owner(UserName());
+    request.set_owner(backend.claimed_owner);
     const auto reply = Unary<ListDevicesResponse>(
         backend, [&](grpc::ClientContext* call, ListDevicesResponse* out) {
           return backend.devices->ListDevices(call, request, out);

@@ -54,24 +54,24 @@ class Maintain final : public Command {
 
  private:
   template <typename Request>
-  Request Asked() const {
+  Request Asked(const Backend& backend) const {
     Request request;
     request.set_device(device_);
-    request.set_owner(UserName());
+    request.set_owner(backend.claimed_owner);
     return request;
   }
 
   grpc::Status Call(const Backend& backend, grpc::ClientContext* call, Device* out) const {
     if (action_ == Action::kResume) {
-      const auto request = Asked<kbench::v1::ResumeDeviceRequest>();
+      const auto request = Asked<kbench::v1::ResumeDeviceRequest>(backend);
       return backend.admin->ResumeDevice(call, request, out);
     }
     if (action_ == Action::kDrain) {
-      auto request = Asked<kbench::v1::DrainDeviceRequest>();
+      auto request = Asked<kbench::v1::DrainDeviceRequest>(backend);
       request.set_reason(reason_);
       return backend.admin->DrainDevice(call, request, out);
     }
-    auto request = Asked<kbench::v1::QuarantineDeviceRequest>();
+    auto request = Asked<kbench::v1::QuarantineDeviceRequest>(backend);
     request.set_reason(reason_);
     return backend.admin->QuarantineDevice(call, request, out);
   }

@@ -20,6 +20,7 @@
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
+#include "proto/support/reconnect.h"
 
 namespace kbench::client {
 namespace {
@@ -154,7 +155,8 @@ class TurnTaker {
       if (job.ok() && IsFinal(job->state())) return Ended();
       if (turn_.begun && job.ok()) return true;
       if (job.ok() && job->state() == kbench::v1::JOB_STATE_QUEUED) return false;
-      if (!context_.interrupt.Sleep(kBeginSeconds)) {
+      const auto fired = [this] { return context_.interrupt.fired(); };
+      if (!PauseForConnection(*backend_.channel, kBeginSeconds, fired)) {
         GiveUp();
         return true;
       }
@@ -250,11 +252,12 @@ void EndHold(Context& context, const Backend& backend, const std::string& job, i
   kbench::v1::EndHoldRequest request;
   request.set_name(job);
   request.set_exit_code(exit_code);
+  const auto fired = [&context] { return context.interrupt.fired(); };
   absl::Status status;
   for (int i = 0; i < kEndTries; ++i) {
     // Only a coordinator that is away may be back in a moment.
     const bool away = i == 0 || status.code() == absl::StatusCode::kUnavailable;
-    if (!away || (i > 0 && !context.interrupt.Sleep(1))) break;
+    if (!away || (i > 0 && !PauseForConnection(*backend.channel, 1, fired))) break;
     status = Unary<Job>(backend, [&](grpc::ClientContext* call, Job* reply) {
                return backend.jobs->EndHold(call, request, reply);
              }).status();

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
+#include "proto/support/user_name.h"
 #include "server/auth/certificates.h"
 #include "server/auth/crypto.h"
 #include "server/auth/peer.h"
@@ -149,6 +150,15 @@ absl::StatusOr<Caller> Authenticator::ByCertificate(const Presented& presented,
   KB_ASSIGN_OR_RETURN(const CertificateFacts facts, ReadCertificate(presented.certificate));
   const auto known = tokens_.Find(facts.fingerprint);
   if (known.has_value()) KB_RETURN_IF_ERROR(CheckUsable(*known, now_micros));
+  // What `invite` has signed has a line that says whether it was revoked. Where the line is gone,
+  // nobody knows, and it may have been.
+  if (!known.has_value() && facts.of_kbench) {
+    return Refuse(
+        "the client certificate is not among the credentials known here, so nobody can tell "
+        "whether it was revoked; ask an admin for a line (kbench-server invite --certificate) and "
+        "join, or to put the file of tokens back",
+        "UNKNOWN_CREDENTIALS");
+  }
   Role role = Role::kNone;
   for (const std::string& uri : presented.uris) {
     if (role == Role::kNone) role = RoleOfUri(uri);

@@ -5,6 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
+#include "proto/support/config_flags.h"
 
 namespace kbench::server {
 namespace {
@@ -45,7 +46,7 @@ void AddLimitOptions(CLI::App& app, CoordinatorOptions* options) {
   const auto count = [&app](const std::string& name, int* value, const std::string& help) {
     app.add_option(name, *value, help)
         ->take_last()
-        ->check(CLI::PositiveNumber)
+        ->check(WholeBetween(1, std::numeric_limits<int>::max()))
         ->capture_default_str();
   };
   count("--most-queued-cases", &limits.most_queued_cases, "Cases that may wait, of all owners");

@@ -168,7 +168,7 @@ TEST_F(CommandsTest, SubmitWaitsAndPrintsTheTable) {
   ASSERT_EQ(fake_.jobs.submitted.size(), 1U);
   const auto& request = fake_.jobs.submitted[0];
   EXPECT_EQ(request.request_id().size(), 36U);
-  EXPECT_FALSE(request.owner().empty());
+  EXPECT_EQ(request.owner(), "ana");
   EXPECT_DOUBLE_EQ(request.spec().policy().target_ratio(), 0.02);
   EXPECT_EQ(request.spec().labels().at("a"), "b");
 }

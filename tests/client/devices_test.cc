@@ -61,7 +61,7 @@ name:
                     HasSubstr("\n* your default: gpu1\n"), HasSubstr("gpu0: XID: Xid 79 (since"),
                     HasSubstr("gpu1: the canary takes 8 % longer than it used to"),
                     Not(HasSubstr("labels"))));
-  EXPECT_FALSE(fake_.devices.owner.empty());
+  EXPECT_EQ(fake_.devices.owner, "ana");
   EXPECT_THAT(Run({"devices", "-v"}).out,
               AllOf(HasSubstr("  labels: pool=big, rack=a\n"), HasSubstr("  UUID GPU-1\n"),
                     HasSubstr("good canaries since the quarantine began: 2 of 3"),
@@ -78,7 +78,7 @@ TEST_F(DeviceVerbs, DefaultIsSetForOneselfOrForEverybody) {
   EXPECT_EQ(own.out, "the default for everybody: model=H200\n");
   ASSERT_EQ(fake_.admin.defaults.size(), 1u);
   EXPECT_EQ(fake_.admin.defaults[0].device(), "model=H200");
-  EXPECT_FALSE(fake_.admin.defaults[0].owner().empty());
+  EXPECT_EQ(fake_.admin.defaults[0].owner(), "ana");
   EXPECT_EQ(Run({"default", "gpu0", "--for-everybody"}).code, 0);
   EXPECT_EQ(fake_.admin.defaults[1].owner(), "");
   fake_.devices.devices.clear_default_device();
@@ -103,7 +103,7 @@ TEST_F(DeviceVerbs, DrainQuarantineAndResume) {
   EXPECT_EQ(drained.out, "gpu0: DRAINING, new fans since noon, by ana\n");
   ASSERT_EQ(fake_.admin.drained.size(), 1u);
   EXPECT_EQ(fake_.admin.drained[0].reason(), "new fans");
-  EXPECT_FALSE(fake_.admin.drained[0].owner().empty());
+  EXPECT_EQ(fake_.admin.drained[0].owner(), "ana");
   EXPECT_EQ(Run({"quarantine", "gpu0", "--reason", "odd numbers"}).code, 0);
   ASSERT_EQ(fake_.admin.quarantined.size(), 1u);
   fake_.admin.device = Parse<kbench::v1::Device>(R"(name: "gpu0" state: "READY")");
