@@ -92,7 +92,9 @@ class Coordinator {
   // `kind`: drain, quarantine. Durable when they return.
   absl::StatusOr<kbench::v1::Device> BlockDevice(const std::string& device, const std::string& kind,
                                                  const std::string& reason, const std::string& by);
-  absl::StatusOr<kbench::v1::Device> ResumeDevice(const std::string& device, const std::string& by);
+  // `kind` as MaintenanceBook::End.
+  absl::StatusOr<kbench::v1::Device> ResumeDevice(const std::string& device,
+                                                  const std::string& kind, const std::string& by);
   // A selector; empty: none any more. `owner` empty: everybody's.
   absl::Status SetDefaultDevice(const std::string& device, const std::string& owner);
   // Empty: nothing is set. The flag: it is the owner's own, not everybody's.

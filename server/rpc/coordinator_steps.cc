@@ -6,6 +6,7 @@
 #include "server/rpc/convert.h"
 #include "server/rpc/coordinator.h"
 #include "server/rpc/selection.h"
+#include "server/rpc/visible.h"
 #include "spdlog/spdlog.h"
 
 namespace kbench::server {
@@ -178,6 +179,7 @@ void Coordinator::PublishEvents(std::vector<store::NewEvent> events) {
         hub_.Finish(event.job, job.status());
         continue;
       }
+      HideEnvironment(*job);
       *event.event.mutable_final() = std::move(*job);
     }
     const bool final = event.event.has_final();

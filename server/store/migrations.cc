@@ -152,9 +152,9 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 }  // namespace
 
 const std::vector<std::string>& Migrations() {
-  static const std::vector<std::string>* const steps =
-      new std::vector<std::string>{kFirstSchema, kSharedContents, kOwnerUsage,   kKindsOfArtifacts,
-                                   kHoldEnds,    kDeviceTables,   kSharedResults};
+  static const std::vector<std::string>* const steps = new std::vector<std::string>{
+      kFirstSchema, kSharedContents, kOwnerUsage,    kKindsOfArtifacts,
+      kHoldEnds,    kDeviceTables,   kSharedResults, kMaintenanceByKind};
   return *steps;
 }
 
