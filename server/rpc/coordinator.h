@@ -151,7 +151,7 @@ class Coordinator {
   absl::Status Load();
   // What follows from the jobs that go on, and from those that ended badly.
   void TakeUp(const std::vector<scheduler::JobEntry>& jobs,
-              const std::vector<store::Poisoned>& poisoned) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+              const std::vector<store::Deaths>& deaths) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TryRecover();
   void TimerLoop();
 
@@ -262,6 +262,8 @@ class Coordinator {
       const std::function<std::vector<store::MaintenanceRecord>(const std::string&)>& change);
   std::pair<std::string, bool> DefaultOf(const std::string& owner)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A connected worker that says nothing for longer than a lease: its device is OFFLINE for all.
+  void LookForSilence() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Brings registry and scheduler in step with the device's maintenance and state.
   scheduler::Effects FollowMaintenance(const std::string& device)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -199,6 +199,17 @@ scheduler::Effects Coordinator::FollowMaintenance(const std::string& device) {
   return scheduler_.BlockDevice(Now(), device, BlockedBy(device));
 }
 
+void Coordinator::LookForSilence() {
+  for (const auto& [link, session] : sessions_) {
+    const Device* device = devices_.OfWorker(session.worker_id);
+    const bool told = device == nullptr || device->state_reason() == "WORKER_SILENT";
+    if (told || !scheduler_.IsSilent(Now(), session.worker_id)) continue;
+    spdlog::warn("worker {} is connected and has said nothing for a lease: {} is OFFLINE",
+                 session.worker_id, device->name());
+    devices_.WorkerSilent(session.worker_id);
+  }
+}
+
 std::string Coordinator::BlockedText(const std::string& job, const std::string& reason) {
   const scheduler::JobEntry* entry = scheduler_.FindJob(job);
   if (entry == nullptr) return "";

@@ -136,7 +136,7 @@ absl::StatusOr<std::string> ReadServerOptions(int argc, const char* const* argv,
   } catch (const CLI::ParseError& error) {
     return Wrong(std::string(error.what()) + "; see kbench-server --help");
   }
-  const std::string wrong = CheckLeaseOptions(&options->server.coordinator);
+  const std::string wrong = CheckLimitOptions(&options->server.coordinator);
   if (!wrong.empty()) return Wrong(wrong + "; see kbench-server --help");
   return "";
 }
