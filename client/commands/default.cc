@@ -53,7 +53,7 @@ class Default final : public Command {
   }
 
  private:
-  static int Show(Io& io, const Backend& backend) {
+  int Show(Io& io, const Backend& backend) const {
     kbench::v1::ListDevicesRequest request;
     request.set_owner(backend.claimed_owner);
     const auto reply = Unary<ListDevicesResponse>(
@@ -61,15 +61,21 @@ class Default final : public Command {
           return backend.devices->ListDevices(call, request, out);
         });
     if (!reply.ok()) return ReportError(io, reply.status());
-    if (reply->default_device().empty()) {
+    const std::string own = reply->default_is_owners() ? reply->default_device() : "";
+    const std::string everybodys =
+        reply->default_is_owners() ? reply->everybodys_default() : reply->default_device();
+    if (own.empty() && everybodys.empty()) {
       io.out << "no default is set: a job that names no device takes a GPU, else the CPU,\n"
                 "  as long as there is only one model of it\n";
-    } else {
-      io.out << Plain(fmt::format(
-                    "{}: {}",
-                    reply->default_is_owners() ? "your default" : "the default for everybody",
-                    reply->default_device()))
+      return kExitOk;
+    }
+    if (!own.empty()) io.out << Plain("your default: " + own) << "\n";
+    if (!everybodys.empty()) {
+      io.out << Plain("the default for everybody" +
+                      std::string(own.empty() ? ": " : " who has none: ") + everybodys)
              << "\n";
+    } else if (everybody_) {
+      io.out << "no default is set for everybody who has none\n";
     }
     return kExitOk;
   }

@@ -29,6 +29,12 @@ std::string First(const grpc::AuthContext& context, const char* property) {
   return values.empty() ? "" : std::string(values[0].data(), values[0].size());
 }
 
+// An account may be called what no owner is ("LAB\\ana"): then it goes by its number.
+std::string LocalOwner(uid_t uid) {
+  std::string name = UserName(uid);
+  return CheckOwner(name).ok() ? name : fmt::format("uid{}", uid);
+}
+
 bool IsBearer(const std::string& header) {
   if (header.size() <= kSchemeBytes || header.size() > kMostTokenBytes) return false;
   for (std::size_t i = 0; i < kSchemeBytes; ++i) {  // the scheme's case does not count
@@ -74,7 +80,7 @@ Authenticator::Authenticator(const AuthOptions& options, TokenStore& tokens, std
       tokens_(tokens),
       local_key_(std::move(local_key)),
       own_uid_(own_uid),
-      own_name_(UserName(own_uid)) {}
+      own_name_(LocalOwner(own_uid)) {}
 
 absl::StatusOr<Caller> Authenticator::Identify(const Presented& presented,
                                                std::int64_t now_micros) {
@@ -138,7 +144,7 @@ absl::StatusOr<Caller> Authenticator::ByLocalToken(const std::string& token,
 
 Caller Authenticator::LocalCaller(uid_t uid) const {
   Caller caller;
-  caller.owner = UserName(uid);
+  caller.owner = LocalOwner(uid);
   caller.role = uid == own_uid_ || uid == 0 ? Role::kAdmin : options_.local_role;
   caller.credential = fmt::format("local user {}", uid);
   caller.verified = true;
@@ -186,6 +192,7 @@ absl::StatusOr<Caller> Authenticator::ByTransport(Transport transport) const {
     Caller caller = LocalCaller(own_uid_);
     caller.owner = own_name_;
     caller.credential = "private socket";
+    caller.says_owner = true;
     return caller;
   }
   const bool plain =
@@ -194,6 +201,7 @@ absl::StatusOr<Caller> Authenticator::ByTransport(Transport transport) const {
     Caller caller;
     caller.role = options_.anonymous_role;
     caller.credential = "not verified";
+    caller.says_owner = true;
     return caller;
   }
   return Refuse(

@@ -134,7 +134,7 @@ absl::StatusOr<std::string> ReadServerOptions(int argc, const char* const* argv,
       ParseWithConfig(app, rules, declare_on(*options), declare_on(trial), argc, argv, &config);
   if (!answer.ok()) return Wrong(MessageOf(answer.status()));
   if (!answer->empty()) return answer;
-  const std::string wrong = CheckLeaseOptions(&options->server.coordinator);
+  const std::string wrong = CheckLimitOptions(&options->server.coordinator);
   if (!wrong.empty()) return Wrong(wrong + "; see kbench-server --help");
   return "";
 }
