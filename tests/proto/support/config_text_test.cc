@@ -53,7 +53,8 @@ TEST(ConfigText, WhatIsWrongIsNamedWithItsLine) {
     const char* place;
     const char* says;
   } rows[] = {
-      {"share-socket\n", "f.toml:1: ", "'share-socket' has no value; write share-socket = \"text\""},
+      {"share-socket\n",
+       "f.toml:1: ", "'share-socket' has no value; write share-socket = \"text\""},
       {"\nshare-socket =\n", "f.toml:2: ", "'share-socket' has no value"},
       {"insecure = # later\n", "f.toml:1: ", "'insecure' has no value"},
       {"a = [1, , 2]\n", "f.toml:1: ", "'a' has no value"},
