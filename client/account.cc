@@ -1,10 +1,12 @@
 #include "client/account.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "absl/time/time.h"
 #include "client/output/text_table.h"
 #include "proto/support/clock.h"
+#include "proto/support/user_name.h"
 
 namespace kbench::client {
 
@@ -14,6 +16,13 @@ absl::StatusOr<WhoAmIResponse> AskWhoAmI(const Backend& backend) {
   return Unary<WhoAmIResponse>(backend, [&](grpc::ClientContext* call, WhoAmIResponse* reply) {
     return backend.accounts->WhoAmI(call, {}, reply);
   });
+}
+
+absl::StatusOr<std::string> OwnerAt(const Backend& backend) {
+  if (!backend.claimed_owner.empty()) return backend.claimed_owner;
+  const auto account = AskWhoAmI(backend);
+  if (!account.ok()) return account.status();
+  return account->owner().empty() ? UserName(getuid()) : account->owner();
 }
 
 std::string AccountText(const WhoAmIResponse& account, const std::string& address) {

@@ -11,6 +11,9 @@ namespace kbench::client {
 
 absl::StatusOr<kbench::v1::WhoAmIResponse> AskWhoAmI(const Backend& backend);
 
+// Whose jobs ours are there.
+absl::StatusOr<std::string> OwnerAt(const Backend& backend);
+
 // "ana (submitter) on lab:7600, by token k3f9x2ab until 2027-02-28"
 std::string AccountText(const kbench::v1::WhoAmIResponse& account, const std::string& address);
 

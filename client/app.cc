@@ -12,6 +12,7 @@
 #include "client/exit_code.h"
 #include "client/version.h"
 #include "proto/support/error.h"
+#include "proto/support/utf8.h"
 
 namespace kbench::client {
 namespace {
@@ -106,6 +107,10 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
 int RunClient(const std::vector<std::string>& arguments, const std::string& server_from_environment,
               Io& io, Interrupt& interrupt,
               const std::function<absl::StatusOr<Backend>(const std::string&)>& connect) {
+  // What stands behind the dashes is a command's own: it is checked where it is sent anywhere.
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const absl::Status text = CheckWords({arguments.begin(), dashes});
+  if (!text.ok()) return ReportUsage(io, MessageOf(text));
   try {
     return RunParsed(AllCommands(), arguments, server_from_environment, io, interrupt, connect);
   } catch (const std::exception& error) {  // CLI11 and the standard library throw; nothing of ours

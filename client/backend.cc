@@ -12,6 +12,7 @@
 #include "proto/support/channel.h"
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
+#include "proto/support/user_name.h"
 
 namespace kbench::client {
 namespace {
@@ -69,7 +70,10 @@ Backend MakeBackend(const std::string& address, std::shared_ptr<grpc::ChannelInt
 
 absl::StatusOr<Backend> ConnectWith(const std::string& address, const Credentials& credentials) {
   if (address.rfind(kUnix, 0) == 0) KB_RETURN_IF_ERROR(ProbeUnixSocket(address));
-  return MakeBackend(address, MakeChannel(address, credentials));
+  Backend backend = MakeBackend(address, MakeChannel(address, credentials));
+  const bool unix_socket = address.rfind(kUnix, 0) == 0;
+  if (!unix_socket && !TellsWho(address, credentials)) backend.claimed_owner = UserName(getuid());
+  return backend;
 }
 
 absl::StatusOr<Backend> Connect(const std::string& address) {

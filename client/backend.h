@@ -23,6 +23,9 @@ namespace kbench::client {
 
 struct Backend {
   std::string address;
+  // Whose we say our jobs are, where nobody checks who we are. Empty: the credentials or the socket
+  // tell; a name beside them would be taken for somebody else's from an admin.
+  std::string claimed_owner;
   std::shared_ptr<grpc::ChannelInterface> channel;
   std::unique_ptr<kbench::v1::JobService::StubInterface> jobs;
   std::unique_ptr<kbench::v1::ResultService::StubInterface> results;

@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kMostLines = 8;
 
 // "spec.cases[3].dtype" -> "dtype": a person typed a word or an option, not a path.
-std::string FieldWord(const std::string& path) {
+std::string FieldWord(const std::string& path, const std::string& reason) {
+  if (reason == "BAD_BACKUP_NAME") return path;  // of the other verbs a name is a job's
   const std::size_t dot = path.rfind('.');
   std::string word = dot == std::string::npos ? path : path.substr(dot + 1);
   const std::size_t bracket = word.find('[');
@@ -59,7 +60,7 @@ std::vector<std::string> ErrorLines(const absl::Status& status) {
   const ErrorDetails details = DetailsOf(status);
   std::vector<std::string> lines;
   for (const FieldViolation& violation : details.violations) {
-    const std::string field = FieldWord(violation.field);
+    const std::string field = FieldWord(violation.field, details.reason);
     std::string line = violation.description;
     if (!field.empty() && line.rfind(field + ":", 0) != 0) line = field + ": " + line;
     if (details.violations.size() == 1) line = WithNearest(line, details);

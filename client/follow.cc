@@ -5,6 +5,7 @@
 
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
+#include "proto/support/reconnect.h"
 
 namespace kbench::client {
 namespace {
@@ -24,7 +25,7 @@ class Follower {
         observer_(observer) {}
 
   FollowResult Run() {
-    // Also between two streams somebody reacts to Ctrl-C: Sleep() ends.
+    // Also between two streams somebody reacts to Ctrl-C: the pause ends.
     const Interrupt::Hook here(interrupt_, [] {});
     Restart();
     while (true) {
@@ -43,7 +44,10 @@ class Follower {
                 view_.job()};
       }
       observer_.OnReconnecting();
-      if (!interrupt_.Sleep(pause_)) return {absl::OkStatus(), true, view_.job()};
+      const auto fired = [this] { return interrupt_.fired(); };
+      if (!PauseForConnection(*backend_.channel, pause_, fired)) {
+        return {absl::OkStatus(), true, view_.job()};
+      }
       pause_ = std::min(pause_ * 2, options_.longest_pause_seconds);
     }
   }

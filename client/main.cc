@@ -14,6 +14,7 @@
 #include "client/exit_code.h"
 #include "client/output/fd_buffer.h"
 #include "client/top/terminal.h"
+#include "proto/support/logging.h"
 #include "proto/support/signals.h"
 
 namespace {
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
   using namespace kbench::client;  // NOLINT: main only
 
   setenv("GRPC_VERBOSITY", "NONE", 0);  // what its own lines say, ours say better
+  QuietProtobuf();
   FillStandardDescriptors();
   BlockTerminationSignals();
   std::signal(SIGPIPE, SIG_DFL);  // `kbench-client list | head` ends quietly

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "client/duration.h"
 #include "client/output/units.h"
 #include "kernels/catalog/sweep.h"
 #include "proto/support/clock.h"
@@ -43,11 +44,7 @@ absl::StatusOr<std::vector<std::string>> ExpandAll(const std::vector<std::string
 }
 
 absl::StatusOr<double> Duration(const std::string& field, const std::string& text) {
-  double seconds = 0;
-  constexpr double kMost = 1e9;  // 30 years: beyond any use, and within every integer
-  if (ParseDuration(text, &seconds) && seconds > 0 && seconds <= kMost) return seconds;
-  return FieldError(field, "BAD_DURATION",
-                    fmt::format("'{}' is not a duration; write 500ms, 60s, 10m or 1h", text));
+  return ReadDuration(field, text, "500ms, 60s, 10m, 1h or 7d", kMostDuration);
 }
 
 absl::Status FillPolicy(const Submission& submission, JobSpec* spec) {

@@ -1,8 +1,6 @@
 #include "client/commands/await.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -57,11 +55,6 @@ void ExplainEnd(Io& io, const Job& job) {
 
 }  // namespace
 
-std::string UserName() {
-  const passwd* entry = getpwuid(getuid());
-  return entry != nullptr ? entry->pw_name : fmt::format("{}", getuid());
-}
-
 Awaited AwaitJob(Context& context, const Backend& backend, const std::string& job_name,
                  Report& report) {
   Awaiter awaiter(context.io, report);
@@ -96,7 +89,7 @@ absl::StatusOr<Job> SubmitSpec(const Backend& backend, kbench::v1::JobSpec spec,
   kbench::v1::SubmitJobRequest request;
   *request.mutable_spec() = std::move(spec);
   request.set_request_id(request_id.empty() ? RandomUuid() : request_id);
-  request.set_owner(UserName());
+  request.set_owner(backend.claimed_owner);
   return Unary<Job>(backend, [&](grpc::ClientContext* call, Job* reply) {
     return backend.jobs->SubmitJob(call, request, reply);
   });
@@ -106,7 +99,7 @@ absl::StatusOr<Job> ValidateSpec(const Backend& backend, kbench::v1::JobSpec spe
   kbench::v1::SubmitJobRequest request;
   *request.mutable_spec() = std::move(spec);
   request.set_validate_only(true);
-  request.set_owner(UserName());
+  request.set_owner(backend.claimed_owner);
   return Unary<Job>(backend, [&](grpc::ClientContext* call, Job* reply) {
     return backend.jobs->SubmitJob(call, request, reply);
   });

@@ -20,16 +20,13 @@ class SilentReport final : public Report {
   void CaseEnded(const kbench::v1::Job&, const kbench::v1::CaseStatus&) override {}
 };
 
-// Who this is where nobody is authenticated.
-std::string UserName();
-
 // Writes to the report as the job goes on.
 Awaited AwaitJob(Context& context, const Backend& backend, const std::string& job_name,
                  Report& report);
 Awaited AwaitJob(Context& context, const Backend& backend, const std::string& job_name,
                  Format format);
 
-// Submits under the name of this user; the same `request_id` twice gives the same job.
+// Submits as who we are there; the same `request_id` twice gives the same job.
 absl::StatusOr<kbench::v1::Job> SubmitSpec(const Backend& backend, kbench::v1::JobSpec spec,
                                            const std::string& request_id);
 // What would be submitted, or why it would not be taken. Queues nothing.

@@ -1,7 +1,7 @@
 // default: which device a job runs on that names none.
 #include <fmt/format.h>
 
-#include "client/commands/await.h"
+#include "client/account.h"
 #include "client/commands/verbs.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
@@ -37,7 +37,12 @@ class Default final : public Command {
     if (clear_ || !device_.empty()) {
       kbench::v1::SetDefaultDeviceRequest request;
       request.set_device(device_);
-      if (!everybody_) request.set_owner(UserName());
+      if (!everybody_) {
+        // Nobody's name would mean everybody.
+        const auto owner = OwnerAt(*backend);
+        if (!owner.ok()) return ReportError(context.io, owner.status());
+        request.set_owner(*owner);
+      }
       const auto set = Unary<SetDefaultDeviceResponse>(
           *backend, [&](grpc::ClientContext* call, SetDefaultDeviceResponse* out) {
             return backend->admin->SetDefaultDevice(call, request, out);
@@ -48,23 +53,29 @@ class Default final : public Command {
   }
 
  private:
-  static int Show(Io& io, const Backend& backend) {
+  int Show(Io& io, const Backend& backend) const {
     kbench::v1::ListDevicesRequest request;
-    request.set_owner(UserName());
+    request.set_owner(backend.claimed_owner);
     const auto reply = Unary<ListDevicesResponse>(
         backend, [&](grpc::ClientContext* call, ListDevicesResponse* out) {
           return backend.devices->ListDevices(call, request, out);
         });
     if (!reply.ok()) return ReportError(io, reply.status());
-    if (reply->default_device().empty()) {
+    const std::string own = reply->default_is_owners() ? reply->default_device() : "";
+    const std::string everybodys =
+        reply->default_is_owners() ? reply->everybodys_default() : reply->default_device();
+    if (own.empty() && everybodys.empty()) {
       io.out << "no default is set: a job that names no device takes a GPU, else the CPU,\n"
                 "  as long as there is only one model of it\n";
-    } else {
-      io.out << Plain(fmt::format(
-                    "{}: {}",
-                    reply->default_is_owners() ? "your default" : "the default for everybody",
-                    reply->default_device()))
+      return kExitOk;
+    }
+    if (!own.empty()) io.out << Plain("your default: " + own) << "\n";
+    if (!everybodys.empty()) {
+      io.out << Plain("the default for everybody" +
+                      std::string(own.empty() ? ": " : " who has none: ") + everybodys)
              << "\n";
+    } else if (everybody_) {
+      io.out << "no default is set for everybody who has none\n";
     }
     return kExitOk;
   }

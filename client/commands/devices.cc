@@ -116,7 +116,7 @@ class Devices final : public Command {
     auto backend = context.connect(context.address);
     if (!backend.ok()) return ReportError(context.io, backend.status());
     kbench::v1::ListDevicesRequest request;
-    request.set_owner(UserName());
+    request.set_owner(backend->claimed_owner);
     const auto reply = Unary<ListDevicesResponse>(
         *backend, [&](grpc::ClientContext* call, ListDevicesResponse* out) {
           return backend->devices->ListDevices(call, request, out);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "client/commands/await.h"
@@ -39,10 +40,14 @@ std::string Because(const std::string& rule) {
   return known == words.end() ? rule : known->second;
 }
 
-// Capital letter and full stop: the server sends a clause.
+// Capital letter and full stop: the server sends a clause. One that begins with the name of a job
+// or a device keeps it as it is to be typed.
 std::string Sentence(std::string text) {
   if (text.empty()) return text;
-  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  static const std::set<std::string> words = {"it", "its", "nobody", "one"};
+  if (words.count(text.substr(0, text.find(' '))) > 0) {
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  }
   return text.back() == '.' ? text : text + ".";
 }
 

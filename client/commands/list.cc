@@ -36,11 +36,19 @@ std::string Age(const Job& job) {
   return FormatSecondsRoughly(std::max(0.0, std::round(micros * 1e-6))) + " ago";
 }
 
+// With an answer: a case that expired or was cancelled has ended and is not done.
+int Done(const Job& job) {
+  if (job.cases().empty()) return job.cases_done();
+  return static_cast<int>(std::count_if(
+      job.cases().begin(), job.cases().end(),
+      [](const auto& one) { return one.state() == kbench::v1::JOB_STATE_SUCCEEDED; }));
+}
+
 std::vector<std::string> Row(const Job& job) {
   const int count = std::max(job.cases_size(), job.spec().cases_size());
   return {JobId(job.name()),
           StateWord(job.state()),
-          fmt::format("{}/{}", job.cases_done(), count),
+          fmt::format("{}/{}", Done(job), count),
           Age(job),
           Cut(job.owner().empty() ? "-" : job.owner(), 12),
           Cut(count == 0 && job.spec().cases_size() == 0 ? "-" : What(job), 36)};

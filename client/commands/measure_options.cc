@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include "client/output/units.h"
+#include "client/duration.h"
 #include "client/patience.h"
-#include "proto/support/error.h"
 
 namespace kbench::client {
 namespace {
@@ -15,7 +14,7 @@ constexpr double kMostPatience = 30.0 * 24 * 3600;
 
 void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Option("--impl", &what.implementations, "A,B",
-                   "Names, families or all (default: the best of each family)");
+                   "Names, families, all, default; NAME? where there is one");
   arguments.Option("--env", &what.environments, "A,B",
                    "Environments of torch and Triton (default: default)");
   arguments.Option("--device", &what.device, "NAME",
@@ -35,7 +34,7 @@ void MeasureOptions::Declare(Arguments& arguments) {
   arguments.Flag("--share", &what.share, "Take the results of the same case in flight");
   arguments.Option("--max-age", &what.max_age, "TIME",
                    "Take VALID results of the same device this old: 24h");
-  arguments.Flag("--fresh", &what.fresh, "Measure anew, whatever there is (as without the two)");
+  arguments.Flag("--fresh", &what.fresh, "Measure anew, even what was POISON within the hour");
   arguments.Exclusive({"--fresh", "--max-age"});
   arguments.Exclusive({"--fresh", "--share"});
   arguments.Option("--budget", &what.budget, "TIME", "Time one case may take (default 60s)");
@@ -59,15 +58,7 @@ absl::StatusOr<kbench::v1::JobSpec> MeasureOptions::Spec() const {
 
 absl::StatusOr<double> MeasureOptions::PatienceSeconds() const {
   if (wait_for_queue_.empty()) return kDefaultPatienceSeconds;
-  double seconds = 0;
-  if (ParseDuration(wait_for_queue_, &seconds) && seconds >= 0 && seconds < kMostPatience) {
-    return seconds;
-  }
-  const std::string message =
-      "'" + wait_for_queue_ + "' is not a duration up to 30 days; write 30s, 5m or 0s";
-  return MakeError(
-      absl::StatusCode::kInvalidArgument, "wait-for-queue: " + message,
-      {.reason = "BAD_DURATION", .metadata = {}, .violations = {{"wait-for-queue", message}}});
+  return ReadDuration("wait-for-queue", wait_for_queue_, "30s, 5m or 0s", kMostPatience, true);
 }
 
 void DeclareFailOn(Arguments& arguments, std::string* fail_on) {

@@ -19,6 +19,7 @@
 #include "client/output/text_table.h"
 #include "client/output/words.h"
 #include "client/submission.h"
+#include "proto/support/clock.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
 #include "proto/support/json.h"
@@ -78,7 +79,7 @@ class Together {
     } else if (report_ != nullptr) {
       report_->CaseEnded(job, status);
     } else {
-      Collect(status, lane);
+      Collect(job, status, lane);
     }
   }
 
@@ -102,10 +103,11 @@ class Together {
  private:
   using CaseKey = std::pair<std::size_t, int>;  // spec, case
 
-  void Collect(const CaseStatus& status, const Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void Collect(const Job& job, const CaseStatus& status, const Lane& lane)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const CaseKey key{lane.spec, status.index()};
     auto& columns = waiting_[key];
-    columns[lane.device] = {devices_[lane.device], status};
+    columns[lane.device] = {devices_[lane.device], status, ToMicros(job.create_time())};
     if (columns.size() < devices_.size()) return;
     Print(columns);
     waiting_.erase(key);

@@ -14,7 +14,9 @@
 #include "client/hold/turn.h"
 #include "client/output/text_table.h"
 #include "proto/support/cpu_list.h"
+#include "proto/support/error.h"
 #include "proto/support/ids.h"
+#include "proto/support/utf8.h"
 
 namespace kbench::client {
 namespace {
@@ -85,6 +87,8 @@ class With final : public Command {
 
  private:
   int AddCommand(Context& context, kbench::v1::JobSpec& spec) const {
+    const absl::Status text = CheckWords(command_);
+    if (!text.ok()) return ReportUsage(context.io, "with --remote: " + MessageOf(text));
     for (const std::string& word : command_) spec.mutable_hold()->add_command(word);
     for (const std::string& variable : variables_) {
       const std::size_t equals = variable.find('=');

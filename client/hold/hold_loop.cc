@@ -1,6 +1,9 @@
 #include "client/hold/hold_loop.h"
 
+#include <fmt/format.h>
+
 #include <memory>
+#include <utility>
 
 #include "client/hold/keeper.h"
 #include "proto/support/clock.h"
@@ -22,11 +25,42 @@ void HoldLoop::Wake() {
   changed_.NotifyAll();
 }
 
-bool HoldLoop::TakeLoss() {
+// What the keeper has noticed; told here, where nobody else writes to the terminal.
+void HoldLoop::TakeNews() {
+  bool lost = false;
+  std::optional<bool> unsure;
+  {
+    MutexLock lock(mutex_);
+    std::swap(lost, lost_);
+    std::swap(unsure, unsure_);
+  }
+  const std::string device = PlaceOf(turn_.job).device();
+  if (unsure.has_value()) {
+    context_.io.err << "\nkbench-client: "
+                    << (*unsure ? fmt::format("no answer from the coordinator for {}: {} may be "
+                                              "given to somebody else; still trying",
+                                              LeftText(turn_.lapse_seconds), device)
+                                : fmt::format("the coordinator is back, {} is still yours", device))
+                    << std::endl;
+  }
+  if (lost && ended_ == Ended::kDone) {
+    ended_ = Ended::kLost;
+    clock_.EndNow(Now());
+  }
+}
+
+void HoldLoop::OnLost() {
   MutexLock lock(mutex_);
-  const bool lost = lost_;
-  lost_ = false;
-  return lost;
+  lost_ = true;
+  woken_ = true;
+  changed_.NotifyAll();
+}
+
+void HoldLoop::OnUnsure(bool unsure) {
+  MutexLock lock(mutex_);
+  unsure_ = unsure;
+  woken_ = true;
+  changed_.NotifyAll();
 }
 
 void HoldLoop::Beat(HoldClock::Beat beat, const Steps& steps) {
@@ -54,18 +88,12 @@ void HoldLoop::Beat(HoldClock::Beat beat, const Steps& steps) {
 HoldLoop::Ended HoldLoop::Run(const Steps& steps) {
   std::unique_ptr<Keeper> keeper;
   if (turn_.lapse_seconds > 0) {
-    keeper = std::make_unique<Keeper>(backend_, turn_.job.name(), turn_.lapse_seconds, [this] {
-      MutexLock lock(mutex_);
-      lost_ = true;
-      woken_ = true;
-      changed_.NotifyAll();
-    });
+    keeper = std::make_unique<Keeper>(
+        backend_, turn_.job.name(), turn_.lapse_seconds,
+        Keeper::Notices{[this] { OnLost(); }, [this](bool unsure) { OnUnsure(unsure); }});
   }
   while (!steps.done()) {
-    if (TakeLoss() && ended_ == Ended::kDone) {
-      ended_ = Ended::kLost;
-      clock_.EndNow(Now());
-    }
+    TakeNews();
     const HoldClock::Beat beat = clock_.Due(Now());
     Beat(beat, steps);
     if (beat != HoldClock::Beat::kNone) continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "client/command.h"
@@ -30,7 +31,9 @@ class HoldLoop {
 
  private:
   void Beat(HoldClock::Beat beat, const Steps& steps);
-  bool TakeLoss();
+  void OnLost();
+  void OnUnsure(bool unsure);
+  void TakeNews();
 
   Context& context_;
   const Backend& backend_;
@@ -41,6 +44,7 @@ class HoldLoop {
   CondVar changed_;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   bool lost_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<bool> unsure_ ABSL_GUARDED_BY(mutex_);  // news from the keeper
 };
 
 }  // namespace kbench::client

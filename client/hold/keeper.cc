@@ -4,7 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "proto/support/clock.h"
 #include "proto/support/error.h"
+#include "proto/support/reconnect.h"
 
 namespace kbench::client {
 namespace {
@@ -36,12 +38,12 @@ bool IsNotHeld(const absl::Status& status) {
          status.code() == absl::StatusCode::kNotFound;
 }
 
-Keeper::Keeper(const Backend& backend, std::string job, double lapse_seconds,
-               std::function<void()> lost)
+Keeper::Keeper(const Backend& backend, std::string job, double lapse_seconds, Notices notices)
     : backend_(backend),
       job_(std::move(job)),
+      lapse_seconds_(lapse_seconds),
       pause_seconds_(lapse_seconds / 4),
-      lost_(std::move(lost)),
+      notices_(std::move(notices)),
       thread_([this] { Loop(); }) {}
 
 Keeper::~Keeper() {
@@ -50,15 +52,26 @@ Keeper::~Keeper() {
 }
 
 void Keeper::Loop() {
-  double pause = pause_seconds_;
-  while (stop_.Sleep(pause)) {
+  const auto stopped = [this] { return stop_.fired(); };
+  double answered_at = SystemClock().SteadySeconds();
+  bool unsure = false;
+  bool go_on = stop_.Sleep(pause_seconds_);
+  while (go_on) {
     const auto kept = KeepOnce(backend_, job_, &stop_);
     if (stop_.fired()) return;
     if (!kept.ok() && IsNotHeld(kept.status())) {
-      lost_();
+      notices_.lost();
       return;
     }
-    pause = kept.ok() ? pause_seconds_ : std::min(kRetrySeconds, pause_seconds_);
+    const double now = SystemClock().SteadySeconds();
+    if (kept.ok()) answered_at = now;
+    if (unsure != (now - answered_at >= lapse_seconds_)) {
+      unsure = !unsure;
+      notices_.unsure(unsure);
+    }
+    go_on = kept.ok() ? stop_.Sleep(pause_seconds_)
+                      : PauseForConnection(*backend_.channel,
+                                           std::min(kRetrySeconds, pause_seconds_), stopped);
   }
 }
 

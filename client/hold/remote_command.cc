@@ -121,7 +121,9 @@ int FollowRemote(Context& context, const Backend& backend, const Turn& turn) {
   if (turn.begun) {
     context.io.err << "kbench-client: " << BegunText(turn) << std::endl;
     if (turn.lapse_seconds > 0) {
-      keeper = std::make_unique<Keeper>(backend, turn.job.name(), turn.lapse_seconds, [] {});
+      // Whether the command goes on is the worker's to tell, through the job.
+      keeper = std::make_unique<Keeper>(backend, turn.job.name(), turn.lapse_seconds,
+                                        Keeper::Notices{[] {}, [](bool) {}});
     }
   }
   FollowResult result = FollowOnce(context, backend, turn, true);

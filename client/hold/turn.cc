@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "client/commands/await.h"
+#include "client/duration.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
 #include "client/follow.h"
@@ -20,6 +21,7 @@
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
+#include "proto/support/reconnect.h"
 
 namespace kbench::client {
 namespace {
@@ -40,15 +42,13 @@ absl::StatusOr<Job> Look(const Backend& backend, const std::string& name) {
   });
 }
 
-absl::StatusOr<double> ReadDuration(const std::string& option, const std::string& text) {
-  double seconds = 0;
-  constexpr double kMost = 1e9;  // beyond any use, and within every integer
-  if (ParseDuration(text, &seconds) && seconds > 0 && seconds <= kMost) return seconds;
-  const std::string message =
-      text.empty() ? "say for how long: --for 30m"
-                   : fmt::format("'{}' is not a duration; write 90s, 30m or 2h", text);
+constexpr char kExamples[] = "90s, 30m, 2h or 1d";
+
+absl::StatusOr<double> ReadHoldTime(const std::string& text) {
+  if (!text.empty()) return ReadDuration("for", text, kExamples, kMostDuration);
+  const std::string message = "say for how long: --for 30m";
   return MakeError(absl::StatusCode::kInvalidArgument, message,
-                   {.reason = "BAD_DURATION", .metadata = {}, .violations = {{option, message}}});
+                   {.reason = "BAD_DURATION", .metadata = {}, .violations = {{"for", message}}});
 }
 
 std::string WaitLine(const Job& job) {
@@ -133,7 +133,9 @@ class TurnTaker {
       turn_.code = ReportError(context_.io, result.status);
       return false;
     }
-    return result.interrupted || Ended();
+    if (result.interrupted) return true;
+    Ended();
+    return false;
   }
 
   // True when there is nothing more to wait for; false when it is back in the line.
@@ -154,7 +156,8 @@ class TurnTaker {
       if (job.ok() && IsFinal(job->state())) return Ended();
       if (turn_.begun && job.ok()) return true;
       if (job.ok() && job->state() == kbench::v1::JOB_STATE_QUEUED) return false;
-      if (!context_.interrupt.Sleep(kBeginSeconds)) {
+      const auto fired = [this] { return context_.interrupt.fired(); };
+      if (!PauseForConnection(*backend_.channel, kBeginSeconds, fired)) {
         GiveUp();
         return true;
       }
@@ -205,10 +208,11 @@ void HoldOptions::Declare(Arguments& arguments) {
 absl::StatusOr<kbench::v1::JobSpec> HoldOptions::Spec() const {
   kbench::v1::JobSpec spec;
   spec.set_device(device);
-  KB_ASSIGN_OR_RETURN(const double seconds, ReadDuration("for", time));
+  KB_ASSIGN_OR_RETURN(const double seconds, ReadHoldTime(time));
   *spec.mutable_hold()->mutable_duration() = ToDuration(seconds);
   if (!queue_timeout.empty()) {
-    KB_ASSIGN_OR_RETURN(const double timeout, ReadDuration("queue-timeout", queue_timeout));
+    KB_ASSIGN_OR_RETURN(const double timeout,
+                        ReadDuration("queue-timeout", queue_timeout, kExamples, kMostDuration));
     *spec.mutable_queue_timeout() = ToDuration(timeout);
   }
   return spec;
@@ -250,11 +254,12 @@ void EndHold(Context& context, const Backend& backend, const std::string& job, i
   kbench::v1::EndHoldRequest request;
   request.set_name(job);
   request.set_exit_code(exit_code);
+  const auto fired = [&context] { return context.interrupt.fired(); };
   absl::Status status;
   for (int i = 0; i < kEndTries; ++i) {
     // Only a coordinator that is away may be back in a moment.
     const bool away = i == 0 || status.code() == absl::StatusCode::kUnavailable;
-    if (!away || (i > 0 && !context.interrupt.Sleep(1))) break;
+    if (!away || (i > 0 && !PauseForConnection(*backend.channel, 1, fired))) break;
     status = Unary<Job>(backend, [&](grpc::ClientContext* call, Job* reply) {
                return backend.jobs->EndHold(call, request, reply);
              }).status();

@@ -24,9 +24,6 @@ std::string ErrorCell(const Result& result) {
                                           : "unverified";
 }
 
-// Results that came while the case waited are shared; what is older was looked up.
-constexpr double kSharedSeconds = 1;
-
 // "40 s", "12 min", "3 h", "2 days": one unit will do.
 std::string AgeText(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", seconds);
@@ -138,20 +135,21 @@ std::vector<std::string> JobNotes(const kbench::v1::Job& job) {
   return notes;
 }
 
-std::string OriginSentence(const CaseStatus& status) {
+std::string OriginSentence(const CaseStatus& status, std::int64_t submitted_micros) {
   if (status.results_of().empty()) return "";
   const std::string& job = status.results_of();
   if (status.results_size() == 0) return "Taken from " + job + ".";
-  const double age =
-      static_cast<double>(ToMicros(status.end_time()) - ToMicros(status.results(0).create_time())) *
-      1e-6;
-  if (age < kSharedSeconds) return "Shared with " + job + ", which measured the same case.";
+  const std::int64_t measured = ToMicros(status.results(0).create_time());
+  // Only a run that ended while this job waited was shared: what was there before was looked up.
+  if (measured > submitted_micros) return "Shared with " + job + ", which measured the same case.";
+  const double age = static_cast<double>(ToMicros(status.end_time()) - measured) * 1e-6;
   return fmt::format("Measured {} before this job asked, by {}.", AgeText(age), job);
 }
 
-std::vector<std::string> CaseNotes(const CaseStatus& status) {
+std::vector<std::string> CaseNotes(const CaseStatus& status, std::int64_t submitted_micros) {
   std::vector<std::string> notes;
-  if (const std::string origin = OriginSentence(status); !origin.empty()) notes.push_back(origin);
+  if (const std::string origin = OriginSentence(status, submitted_micros); !origin.empty())
+    notes.push_back(origin);
   std::vector<std::string> advice;  // the same one for several rows is given once
   const auto advise = [&](const std::string& text) {
     if (text.empty() || std::find(advice.begin(), advice.end(), text) != advice.end()) return;

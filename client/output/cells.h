@@ -1,6 +1,7 @@
 // The cells of a result's row as text, shared by table and markdown. Pure; thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,11 @@ std::vector<std::string> ResultCells(const kbench::v1::Result& result, SpeedDeta
 bool HasNumber(const kbench::v1::Result& result);
 
 // Whose results these are where the case took those of another job; empty: its own.
-std::string OriginSentence(const kbench::v1::CaseStatus& status);
+// `submitted_micros`: when this case's job was.
+std::string OriginSentence(const kbench::v1::CaseStatus& status, std::int64_t submitted_micros);
 // What stands beneath the rows of a case: why a number may not be trusted, which attempt it was.
-std::vector<std::string> CaseNotes(const kbench::v1::CaseStatus& status);
+std::vector<std::string> CaseNotes(const kbench::v1::CaseStatus& status,
+                                   std::int64_t submitted_micros);
 // Whether a finding that was told when the case ended does not hold up among all of the job's.
 bool IsOneOfMany(const kbench::v1::BaselineComparison& comparison);
 // What to add once the job has ended: a sentence for each such finding.

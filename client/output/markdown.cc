@@ -5,6 +5,7 @@
 #include "client/output/cells.h"
 #include "client/output/report.h"
 #include "client/output/words.h"
+#include "proto/support/clock.h"
 
 namespace kbench::client {
 namespace {
@@ -17,7 +18,7 @@ class MarkdownReport final : public Report {
  public:
   explicit MarkdownReport(Io& io) : io_(io) {}
 
-  void CaseEnded(const Job&, const CaseStatus& status) override {
+  void CaseEnded(const Job& job, const CaseStatus& status) override {
     if (!first_) io_.out << "\n";
     first_ = false;
     io_.out << "**" << MarkdownText(CaseTitle(status)) << "**\n\n";
@@ -27,7 +28,8 @@ class MarkdownReport final : public Report {
       io_.out << MarkdownRow(ResultHeader()) << "|:--|--:|--:|--:|--:|:--|\n";
       for (const Result& result : status.results()) io_.out << MarkdownRow(Cells(result));
     }
-    for (const std::string& note : CaseNotes(status)) io_.out << "\n" << MarkdownText(note) << "\n";
+    for (const std::string& note : CaseNotes(status, ToMicros(job.create_time())))
+      io_.out << "\n" << MarkdownText(note) << "\n";
     io_.out.flush();
   }
 

@@ -97,7 +97,7 @@ std::string OnTableText(const std::vector<OnColumn>& columns) {
     if (column.status.results_size() == 0) {
       text += Wrap(column.device + ": " + NoResultsSentence(column.status), kTableWidth, 2) + "\n";
     }
-    for (const std::string& note : CaseNotes(column.status)) {
+    for (const std::string& note : CaseNotes(column.status, column.submitted_micros)) {
       text += Wrap(column.device + ": " + note, kTableWidth, 2) + "\n";
     }
   }

@@ -1,6 +1,7 @@
 // One case on several devices, side by side. Pure; thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace kbench::client {
 struct OnColumn {
   std::string device;             // as typed
   kbench::v1::CaseStatus status;  // ended
+  std::int64_t submitted_micros = 0;
 };
 
 // The case, a row an implementation, a column a device, then how many times as fast as on the first

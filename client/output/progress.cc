@@ -61,7 +61,10 @@ std::string PlaceText(const Job& job, double now) {
                                 ? FormatCount(job.queue_position(), "case", "cases") + " ahead"
                                 : std::string("next");
   if (!job.start_estimate().has_latest()) return ahead + ", nobody can say when it starts";
-  return ahead + ", starts " + WhenText(job.start_estimate(), now);
+  const std::string when = WhenText(job.start_estimate(), now);
+  // Whoever is ahead has not begun yet, however short their cases are.
+  const bool at_once = when == "now" && job.queue_position() > 0;
+  return ahead + ", starts " + (at_once ? "in a moment" : when);
 }
 
 std::string PhaseText(const Progress& progress) {

@@ -52,6 +52,11 @@ std::string YieldText(const RunningJob& running, double now) {
   return "free " + WhenText(running.yields(), now);
 }
 
+// Whether the next case comes when this one is over.
+bool TakesNext(const std::string& state) {
+  return state.empty() || state == "READY" || state == "BUSY" || state == "HELD";
+}
+
 std::string StateText(const DeviceQueue& device) {
   if (!device.state_message().empty()) {
     return fmt::format("is {}: {}", device.state(), device.state_message());
@@ -116,7 +121,9 @@ std::vector<std::string> DeviceLines(const DeviceQueue& device, double now, std:
         0, width, lines);
     std::string how = running.hold() ? "" : PhaseText(running.progress());
     if (!running.hold() && how.empty()) how = "starting";
-    AddWrapped((how.empty() ? "" : how + "; ") + YieldText(running, now), 2, width, lines);
+    std::string yields = YieldText(running, now);
+    if (!TakesNext(device.state()) && yields.rfind("free", 0) == 0) yields.replace(0, 4, "done");
+    AddWrapped((how.empty() ? "" : how + "; ") + yields, 2, width, lines);
     if (!device.state_message().empty()) {
       AddWrapped(device.state() + ": " + device.state_message(), 2, width, lines);
     }

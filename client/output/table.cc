@@ -6,6 +6,7 @@
 #include "client/output/report.h"
 #include "client/output/text_table.h"
 #include "client/output/words.h"
+#include "proto/support/clock.h"
 
 namespace kbench::client {
 namespace {
@@ -34,7 +35,7 @@ class TableReport final : public Report {
  public:
   explicit TableReport(Io& io) : io_(io) {}
 
-  void CaseEnded(const Job&, const CaseStatus& status) override {
+  void CaseEnded(const Job& job, const CaseStatus& status) override {
     if (!first_) io_.out << "\n";
     first_ = false;
     io_.out << Wrap(CaseTitle(status), kTableWidth, 2) << "\n";
@@ -47,7 +48,7 @@ class TableReport final : public Report {
       }
       io_.out << table.ToString();
     }
-    for (const std::string& note : CaseNotes(status)) {
+    for (const std::string& note : CaseNotes(status, ToMicros(job.create_time()))) {
       io_.out << Wrap(note, kTableWidth, 2) << "\n";
     }
     io_.out.flush();

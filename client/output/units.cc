@@ -139,10 +139,11 @@ bool ParseDuration(const std::string& text, double* seconds) {
   const auto [value, unit] = Split(text);
   if (!std::isfinite(value)) return false;
   double scale = 0;
-  if (unit.empty() || unit == "s") scale = 1;
+  if (unit == "s") scale = 1;
   if (unit == "ms") scale = 1e-3;
   if (unit == "m" || unit == "min") scale = 60;
   if (unit == "h") scale = 3600;
+  if (unit == "d") scale = 86400;
   if (scale == 0) return false;
   *seconds = value * scale;
   return value >= 0 && std::isfinite(*seconds);

@@ -26,7 +26,7 @@ double IntervalRatio(const kbench::v1::TimeDistribution& time);
 std::string FormatRate(const kbench::v1::Throughput& throughput);
 // "0.5 %" or "0.005" as a ratio; false when it is neither.
 bool ParseRatio(const std::string& text, double* ratio);
-// "500ms", "60s", "10m", "1h" in seconds; a bare number is seconds. False when it is none.
+// "500ms", "60s", "10m", "1h", "7d" in seconds. False when it is none, and for a bare number.
 bool ParseDuration(const std::string& text, double* seconds);
 
 }  // namespace kbench::client

@@ -124,12 +124,19 @@ class Starter {
  private:
   // Who has joined a coordinator asks that one, and may wonder where this stack's devices are.
   void SayWhereVerbsGo() {
+    const char* set = std::getenv("KBENCH_SERVER");
+    const std::string here = "unix:" + DefaultSocketPath();
     const auto joined = DefaultCredentials(ClientCredentialsPath());
-    if (std::getenv("KBENCH_SERVER") != nullptr || !joined.ok() || joined->address.empty()) return;
-    io_.out << fmt::format(
-        "verbs go to {}, which you have joined; to this stack with: export "
-        "KBENCH_SERVER=unix:{}\n",
-        joined->address, DefaultSocketPath());
+    std::string where;
+    if (set != nullptr && *set != '\0') {
+      if (set != here) where = std::string(set) + ", which KBENCH_SERVER names";
+    } else if (joined.ok() && !joined->address.empty()) {
+      where = joined->address + ", which you have joined";
+    }
+    if (where.empty()) return;
+    io_.out << Plain(fmt::format("verbs go to {}; to this stack with: export KBENCH_SERVER={}",
+                                 where, here))
+            << "\n";
   }
 
   // Nothing that was started is left behind in silence.

@@ -15,6 +15,7 @@
 
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
+#include "proto/support/utf8.h"
 
 namespace kbench::client {
 namespace {
@@ -59,22 +60,9 @@ class Collector final : public google::protobuf::io::ErrorCollector {
 
 // The first line that is not UTF-8, counted from 1; 0 where all is. Protobuf's texts are UTF-8.
 int LineThatIsNotUtf8(const std::string& text) {
-  int line = 1;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    std::size_t length = 0;
-    if (first < 0x80) length = 1;
-    if (first >> 5 == 0b110) length = 2;
-    if (first >> 4 == 0b1110) length = 3;
-    if (first >> 3 == 0b11110) length = 4;
-    if (length == 0 || i + length > text.size()) return line;
-    for (std::size_t k = 1; k < length; ++k) {
-      if (static_cast<unsigned char>(text[i + k]) >> 6 != 0b10) return line;
-    }
-    if (first == '\n') ++line;
-    i += length;
-  }
-  return 0;
+  const std::size_t at = FirstNoUtf8(text);
+  if (at == std::string::npos) return 0;
+  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
 }
 
 absl::Status CheckName(const SuiteFile& file) {

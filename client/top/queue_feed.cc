@@ -6,6 +6,7 @@
 #include "client/follow.h"
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
+#include "proto/support/reconnect.h"
 
 namespace kbench::client {
 namespace {
@@ -29,7 +30,6 @@ QueueFeed::~QueueFeed() {
     MutexLock lock(mutex_);
     stop_ = true;
     if (call_ != nullptr) call_->TryCancel();
-    wake_.NotifyAll();
   }
   thread_.join();
 }
@@ -40,10 +40,10 @@ QueueFeed::State QueueFeed::Get() const {
 }
 
 bool QueueFeed::Pause(double seconds) {
-  const double end = Now() + seconds;
-  MutexLock lock(mutex_);
-  while (!stop_ && Now() < end) wake_.WaitFor(mutex_, end - Now());
-  return !stop_;
+  return PauseForConnection(*backend_.channel, seconds, [this] {
+    MutexLock lock(mutex_);
+    return stop_;
+  });
 }
 
 grpc::Status QueueFeed::WatchOnce() {

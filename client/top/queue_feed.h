@@ -44,7 +44,6 @@ class QueueFeed {
   const std::function<void()> changed_;
   const Pauses pauses_;
   mutable Mutex mutex_;
-  CondVar wake_;
   State state_ ABSL_GUARDED_BY(mutex_);
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;  // under way

@@ -82,7 +82,7 @@ ImplementationError StatusError(const std::string& what, cublasStatus_t status) 
   const bool memory = status == CUBLAS_STATUS_ALLOC_FAILED;
   return ImplementationError{
       memory ? ImplementationError::Kind::kOutOfMemory : ImplementationError::Kind::kDeviceError,
-      what + ": " + StatusText(status), memory ? static_cast<std::int64_t>(kWorkspaceBytes) : 0};
+      what + ": " + StatusText(status), 0};
 }
 
 namespace {

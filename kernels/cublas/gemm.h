@@ -57,7 +57,8 @@ class Workspace {
   void* data_ = nullptr;
 };
 
-// A status as an error; ALLOC_FAILED is an OUT_OF_MEMORY of the workspace's size.
+// A status as an error; ALLOC_FAILED is an OUT_OF_MEMORY; the library does not say of how
+// much.
 ImplementationError StatusError(const std::string& what, cublasStatus_t status);
 std::string StatusText(int status);
 

@@ -29,8 +29,10 @@ int CodeForThisDevice() {
   return CodeFor(KBENCH_ARCHITECTURES, CurrentDevice().compute_capability);
 }
 
+// The card first: no build gives an older one these instructions.
 std::optional<std::string> NeedsHopper() {
-  if (HasHopperCode(KBENCH_ARCHITECTURES)) return NeedsCapability(90, true);
+  if (auto why = NeedsCapability(90, true)) return why;
+  if (HasHopperCode(KBENCH_ARCHITECTURES)) return std::nullopt;
   return "this build has no code for Hopper's own instructions, only for " KBENCH_ARCHITECTURES
          "; configure it with -DKBENCH_CUDA_ARCHITECTURES=90a";
 }

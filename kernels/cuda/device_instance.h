@@ -84,7 +84,7 @@ struct Geometry {
   unsigned cluster = 1;  // blocks along x that run together (compute capability 9.0 and up)
 };
 
-// A grid of `wanted` blocks, or as many as a grid has room for: the kernels stride over the rest.
+// `wanted` blocks, at most as many as a grid has: who may want more strides over them or refuses.
 dim3 GridOf(std::int64_t wanted);
 
 // Launches and returns this launch's own error, not one an earlier call left behind.

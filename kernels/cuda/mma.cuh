@@ -57,7 +57,7 @@ __device__ inline void StoreMatricesTransposed(std::uint32_t row, const std::uin
 }
 
 // c += a b. fp16 and bf16 take m16n8k16 (four registers of a, two of b), tf32 m16n8k8 (four, two).
-// Warp.
+// Warp. Of an fp32 the multiplier leaves out the bits that tf32 lacks: truncated, not rounded.
 template <DType D>
 __device__ inline void MultiplyAdd(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                                    std::uint32_t b1) {

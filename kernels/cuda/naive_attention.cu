@@ -1,6 +1,7 @@
 // cuda/naive attention: one block a query row. It walks over the row's keys in tiles with a running
 // maximum and sum (online softmax). All products in the accumulator's type, no tensor cores; tf32
 // rounds q, k, the probabilities and v first.
+#include "kernels/cuda/attention_shape.h"
 #include "kernels/cuda/block_reduce.cuh"
 #include "kernels/cuda/dtypes.h"
 #include "kernels/cuda/element.cuh"
@@ -13,11 +14,6 @@ namespace {
 
 constexpr int kThreads = 128;  // also the keys of a tile
 constexpr std::int64_t kMostHeadSize = 4096;
-
-struct Extents {
-  std::int64_t b, h, hkv, s, d;
-  bool causal;
-};
 
 // scores[j] = scale * q . k[j] for the keys of one tile: a warp a key. -inf past the last key.
 template <typename E>
@@ -70,16 +66,13 @@ __device__ void AttendRow(const typename E::Compute* q, const typename E::Storag
 template <typename E>
 __global__ void __launch_bounds__(kThreads)
     AttentionKernel(const typename E::Storage* q, const typename E::Storage* k,
-                    const typename E::Storage* v, typename E::Storage* o, Extents x) {
+                    const typename E::Storage* v, typename E::Storage* o, AttentionShape x) {
   using Compute = typename E::Compute;
   extern __shared__ unsigned char shared[];
   auto* row_q = reinterpret_cast<Compute*>(shared);
   Compute* sums = row_q + x.d;
   for (std::int64_t row = blockIdx.x; row < x.b * x.h * x.s; row += gridDim.x) {
-    const std::int64_t head = row / x.s;
-    // Query heads share the key heads in groups of neighbours, within each sequence.
-    const std::int64_t key_head = head / x.h * x.hkv + head % x.h / (x.h / x.hkv);
-    const std::int64_t keys_at = key_head * x.s * x.d;
+    const std::int64_t keys_at = KeyHeadOf(row / x.s, x.h, x.hkv) * x.s * x.d;
     for (std::int64_t l = threadIdx.x; l < x.d; l += kThreads) {
       row_q[l] = E::Load(q[row * x.d + l]);
       sums[l] = 0;
@@ -95,14 +88,12 @@ template <DType D>
 CreateResult CreateAs(const Problem& problem, const OperandPointers& operands) {
   using E = Element<D>;
   using Storage = typename E::Storage;
-  const Shape& shape = problem.shape;
-  const std::int64_t hkv = shape["hkv"] != 0 ? shape["hkv"] : shape["h"];
-  const Extents extents{shape["b"], shape["h"], hkv, shape["s"], shape["d"], shape.causal};
+  const AttentionShape extents = AttentionShape::Of(problem);
   const auto* q = static_cast<const Storage*>(operands.inputs[0]);
   const auto* k = static_cast<const Storage*>(operands.inputs[1]);
   const auto* v = static_cast<const Storage*>(operands.inputs[2]);
   auto* o = static_cast<Storage*>(operands.output);
-  const Geometry geometry{GridOf(extents.b * extents.h * extents.s), dim3(kThreads),
+  const Geometry geometry{GridOf(extents.QueryHeads() * extents.s), dim3(kThreads),
                           2 * static_cast<std::size_t>(extents.d) * sizeof(typename E::Compute)};
   return CreateSingleKernel(AttentionKernel<E>, geometry, [=](cudaStream_t stream) {
     return LaunchKernel(geometry, stream, AttentionKernel<E>, q, k, v, o, extents);

@@ -72,6 +72,18 @@ struct BetterGuess {
   bool operator()(const Holding& a, const Holding& b) const { return Drawbacks(a) < Drawbacks(b); }
 };
 
+// The kernel does not stride: rows that a grid has no blocks for would stay unwritten.
+constexpr std::int64_t kMostGridBlocks = 0x7fffffff;
+
+int RowsABlock(const Holding& holding) {
+  return holding.team == Team::kLanes ? kLaneTeamThreads / holding.threads : 1;
+}
+
+std::int64_t GridBlocks(const Holding& holding, std::int64_t rows) {
+  const std::int64_t rows_a_block = RowsABlock(holding);
+  return (rows + rows_a_block - 1) / rows_a_block * holding.blocks;
+}
+
 // All ways to hold a row, the best guess first.
 template <typename E>
 std::vector<Holding> Holdings(std::int64_t rows, std::int64_t cols) {
@@ -93,6 +105,10 @@ std::vector<Holding> Holdings(std::int64_t rows, std::int64_t cols) {
     AddBlocks(words, first, blocks, all);
     AddBlocks(words, second, blocks, all);
   }
+  const auto too_many = [rows](const Holding& one) {
+    return GridBlocks(one, rows) > kMostGridBlocks;
+  };
+  all.erase(std::remove_if(all.begin(), all.end(), too_many), all.end());
   const int most_blocks = all.empty() ? 1 : all.back().blocks;
   std::stable_sort(all.begin(), all.end(),
                    BetterGuess{rows, CurrentDevice().multiprocessors, most_blocks});
@@ -130,9 +146,8 @@ CreateResult CreateWith(const Problem& problem, const OperandPointers& operands,
   auto* y = static_cast<typename E::Storage*>(operands.output);
   const bool begins_at_word = cols % kWordElements<E> == 0;  // each row
   const bool lanes = holding.team == Team::kLanes;
-  const std::int64_t rows_a_block = lanes ? kLaneTeamThreads / holding.threads : 1;
   Geometry geometry;
-  geometry.grid = GridOf((rows + rows_a_block - 1) / rows_a_block * holding.blocks);
+  geometry.grid = GridOf(GridBlocks(holding, rows));
   geometry.block = dim3(lanes ? kLaneTeamThreads : holding.threads);
   geometry.cluster = holding.blocks;
   const unsigned width = lanes ? holding.threads : holding.blocks;
@@ -170,6 +185,8 @@ CreateResult CreateAs(const Problem& problem, const OperandPointers& operands,
   return CreateTwoReads<E>(
       problem, operands,
       {{"scheme", !begin_at_words ? "two reads: input or output does not begin at 16 bytes"
+                  : problem.shape["rows"] > kMostGridBlocks
+                      ? "two reads: a grid has no blocks for so many rows"
                   : HasClusters() ? "two reads: a cluster cannot hold the row"
                                   : "two reads: a block cannot hold the row, and clusters need "
                                     "compute capability 9.0"}});

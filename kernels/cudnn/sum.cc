@@ -1,6 +1,6 @@
 // cudnn sum: cudnnReduceTensor over one long row; how the elements are laid out into rows makes no
-// difference. It has no bf16 into fp32, and the graph interface no engine for a sum of everything
-// (README.md).
+// difference. It has no bf16 into fp32, and is slow in fp16; the graph interface has both, and is
+// not used until it is known to be right (README.md).
 #include <utility>
 
 #include "kernels/cuda/device_instance.h"

@@ -43,12 +43,16 @@ std::shared_ptr<grpc::ChannelCredentials> TransportOf(const Credentials& credent
 using Interceptors =
     std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>;
 
+bool SendsToken(const std::string& address, const Credentials& credentials) {
+  const bool in_the_clear = !credentials.uses_tls() && !IsLoopback(address);
+  return !credentials.token.empty() && !in_the_clear;
+}
+
 // Call credentials of gRPC's own need TLS; a Unix socket has none, so the header is ours.
 Interceptors IdentityOf(const std::string& address, const Credentials& credentials) {
   Interceptors interceptors;
   const bool unix_socket = address.rfind("unix:", 0) == 0;
-  const bool in_the_clear = !credentials.uses_tls() && !IsLoopback(address);
-  if (!credentials.token.empty() && !in_the_clear) {
+  if (SendsToken(address, credentials)) {
     interceptors.push_back(MakeTokenInterceptor(credentials.token));
   } else if (unix_socket) {
     interceptors.push_back(MakeLocalInterceptor(address.substr(5)));
@@ -61,6 +65,10 @@ bool Says(const std::string& text, const char* words) {
 }
 
 }  // namespace
+
+bool TellsWho(const std::string& address, const Credentials& credentials) {
+  return credentials.uses_tls() || SendsToken(address, credentials);
+}
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            const Credentials& credentials) {
@@ -78,7 +86,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   // The time one attempt to connect has: a TLS handshake over a network needs more than a socket.
   const bool unix_socket = address.rfind("unix:", 0) == 0;
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, unix_socket ? 200 : 10'000);
-  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
+  // Shorter than half the time in which a silent client of a hold loses its device, mostly.
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   return grpc::experimental::CreateCustomChannelWithInterceptors(
       address, TransportOf(credentials), args, IdentityOf(address, credentials));
 }

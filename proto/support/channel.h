@@ -19,6 +19,9 @@ namespace kbench {
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            const Credentials& credentials = {});
 
+// Whether a call on such a channel proves who makes it; a Unix socket tells by itself.
+bool TellsWho(const std::string& address, const Credentials& credentials);
+
 // What gRPC says of a connection that could not be made, in words that help: the wrong authority, a
 // name that is not in the certificate, TLS on one side only. OK when it is about something else.
 absl::Status ExplainConnection(const std::string& grpc_message, const std::string& address);

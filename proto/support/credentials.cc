@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "fmt/format.h"
 #include "proto/support/clock.h"
 #include "proto/support/credentials_json.h"
 #include "proto/support/error.h"
@@ -32,6 +34,18 @@ absl::Status Fault(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = reason});
 }
 
+// As ssh does of its keys: whoever could read the token is whom it names.
+absl::Status CheckPrivate(const std::string& path) {
+  struct stat about = {};
+  constexpr mode_t kOthers = 077;
+  if (stat(path.c_str(), &about) != 0 || (about.st_mode & kOthers) == 0) return absl::OkStatus();
+  return Fault(fmt::format("{0} has mode {1:04o}, so others may have read the token in it; chmod "
+                           "600 {0}, and where others use this machine have the token revoked "
+                           "(kbench-server tokens revoke) and join again",
+                           path, about.st_mode & 07777),
+               "CREDENTIALS_EXPOSED");
+}
+
 // {"default": ADDRESS, "servers": {ADDRESS: {...}}}; empty where there is no file.
 absl::StatusOr<Struct> ReadStored(const std::string& path) {
   Struct stored;
@@ -44,6 +58,7 @@ absl::StatusOr<Struct> ReadStored(const std::string& path) {
   if (!google::protobuf::util::JsonStringToMessage(text, &stored).ok()) {
     return Fault(path + " is damaged; remove it and join again", "CREDENTIALS_UNREADABLE");
   }
+  KB_RETURN_IF_ERROR(CheckPrivate(path));
   return stored;
 }
 

@@ -7,42 +7,19 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "proto/support/clock.h"
+#include "proto/support/utf8.h"
 
 namespace kbench {
 namespace {
 
 constexpr char kDomain[] = "kbench";
 
-// The bytes of the character of UTF-8 that begins at `at`; 0: none does. Neither longer forms than
-// needed nor surrogates are any.
-std::size_t CharacterBytes(const std::string& text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> std::uint32_t {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-  };
-  const std::uint32_t lead = byte(at);
-  if (lead < 0x80) return 1;
-  const std::size_t bytes = lead < 0xC2   ? 0
-                            : lead < 0xE0 ? 2
-                            : lead < 0xF0 ? 3
-                            : lead < 0xF5 ? 4
-                                          : 0;
-  if (bytes == 0) return 0;
-  std::uint32_t code = lead & (0x7Fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-    code = code << 6 | (byte(at + i) & 0x3F);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return code < kLeast[bytes] || code > 0x10FFFF || surrogate ? 0 : bytes;
-}
-
 // Texts may quote what somebody sent, or the name of a file: they stay one line, move no terminal's
 // cursor, and are UTF-8, without which the details of the error could not be read again.
 std::string OneLine(std::string text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
-    const std::size_t bytes = CharacterBytes(text, at);
+    const std::size_t bytes = Utf8Bytes(text, at);
     if (bytes == 0 || byte < 0x20 || byte == 0x7f) text[at] = '?';
     at += bytes == 0 ? 1 : bytes;
   }

@@ -22,7 +22,10 @@ absl::StatusOr<std::unique_ptr<Access>> Access::Start(const AuthOptions& options
                                                       const std::string& data_dir, Clock& clock) {
   std::unique_ptr<Access> access(new Access(options, clock));
   access->tokens_ = std::make_unique<TokenStore>(options.tokens);
-  if (!options.tokens.empty()) KB_RETURN_IF_ERROR(access->tokens_->Refresh());
+  if (!options.tokens.empty()) {
+    KB_RETURN_IF_ERROR(access->tokens_->Refresh());
+    if (options.uses_tls()) access->SayWhetherMissing();
+  }
   if (options.share_socket) {
     KB_ASSIGN_OR_RETURN(access->local_key_, LoadLocalKey(data_dir + "/local.key"));
   }
@@ -62,6 +65,20 @@ absl::Status Access::OpenSocket(const std::string& path) {
   return absl::OkStatus();
 }
 
+void Access::SayWhetherMissing() {
+  const bool missing = tokens_->missing();
+  if (missing == told_missing_) return;
+  told_missing_ = missing;
+  if (missing) {
+    spdlog::error(
+        "{} is not there: no token and no certificate that `kbench-server invite` has made is "
+        "taken; put the file back, unless nobody was invited yet",
+        options_.tokens);
+  } else {
+    spdlog::info("{} is there: who was invited is let in", options_.tokens);
+  }
+}
+
 void Access::Watch() {
   std::string complaint;
   while (true) {
@@ -77,6 +94,7 @@ void Access::Watch() {
         spdlog::error("{}; going on with what was known before", fault);
       }
       complaint = fault;
+      if (options_.uses_tls()) SayWhetherMissing();
     }
     gate_->EndUnusable();
   }

@@ -34,11 +34,14 @@ class Access {
  private:
   Access(const AuthOptions& options, Clock& clock) : options_(options), clock_(clock) {}
   void Watch();
+  // In the log, when it has changed.
+  void SayWhetherMissing();
 
   const AuthOptions options_;
   Clock& clock_;
   std::string local_key_;
   std::unique_ptr<TokenStore> tokens_;
+  bool told_missing_ = false;  // of the starting thread, then of the watcher
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<Authenticator> authenticator_;
   std::unique_ptr<Gate> gate_;

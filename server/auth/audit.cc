@@ -53,6 +53,7 @@ std::string FormatAudit(const AuditEntry& entry) {
   add("code", entry.code);
   add("reason", entry.reason);
   add("job", entry.job);
+  add("device", entry.device);
   return line + "}";
 }
 

@@ -22,7 +22,8 @@ struct AuditEntry {
   std::string peer;
   std::string code;    // "OK", "PERMISSION_DENIED"; empty: the call goes on
   std::string reason;  // of a refusal: "ROLE_TOO_LOW"
-  std::string job;
+  std::string job;     // which the call was about; of a call refused at the gate nobody has read it
+  std::string device;  // likewise
 };
 
 // One line without its end.

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
+#include "proto/support/user_name.h"
 #include "server/auth/certificates.h"
 #include "server/auth/crypto.h"
 #include "server/auth/peer.h"
@@ -26,6 +27,12 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 std::string First(const grpc::AuthContext& context, const char* property) {
   const auto values = context.FindPropertyValues(property);
   return values.empty() ? "" : std::string(values[0].data(), values[0].size());
+}
+
+// An account may be called what no owner is ("LAB\\ana"): then it goes by its number.
+std::string LocalOwner(uid_t uid) {
+  std::string name = UserName(uid);
+  return CheckOwner(name).ok() ? name : fmt::format("uid{}", uid);
 }
 
 bool IsBearer(const std::string& header) {
@@ -73,7 +80,7 @@ Authenticator::Authenticator(const AuthOptions& options, TokenStore& tokens, std
       tokens_(tokens),
       local_key_(std::move(local_key)),
       own_uid_(own_uid),
-      own_name_(UserName(own_uid)) {}
+      own_name_(LocalOwner(own_uid)) {}
 
 absl::StatusOr<Caller> Authenticator::Identify(const Presented& presented,
                                                std::int64_t now_micros) {
@@ -137,7 +144,7 @@ absl::StatusOr<Caller> Authenticator::ByLocalToken(const std::string& token,
 
 Caller Authenticator::LocalCaller(uid_t uid) const {
   Caller caller;
-  caller.owner = UserName(uid);
+  caller.owner = LocalOwner(uid);
   caller.role = uid == own_uid_ || uid == 0 ? Role::kAdmin : options_.local_role;
   caller.credential = fmt::format("local user {}", uid);
   caller.verified = true;
@@ -149,6 +156,15 @@ absl::StatusOr<Caller> Authenticator::ByCertificate(const Presented& presented,
   KB_ASSIGN_OR_RETURN(const CertificateFacts facts, ReadCertificate(presented.certificate));
   const auto known = tokens_.Find(facts.fingerprint);
   if (known.has_value()) KB_RETURN_IF_ERROR(CheckUsable(*known, now_micros));
+  // What `invite` has signed has a line that says whether it was revoked. Where the line is gone,
+  // nobody knows, and it may have been.
+  if (!known.has_value() && facts.of_kbench) {
+    return Refuse(
+        "the client certificate is not among the credentials known here, so nobody can tell "
+        "whether it was revoked; ask an admin for a line (kbench-server invite --certificate) and "
+        "join, or to put the file of tokens back",
+        "UNKNOWN_CREDENTIALS");
+  }
   Role role = Role::kNone;
   for (const std::string& uri : presented.uris) {
     if (role == Role::kNone) role = RoleOfUri(uri);
@@ -176,6 +192,7 @@ absl::StatusOr<Caller> Authenticator::ByTransport(Transport transport) const {
     Caller caller = LocalCaller(own_uid_);
     caller.owner = own_name_;
     caller.credential = "private socket";
+    caller.says_owner = true;
     return caller;
   }
   const bool plain =
@@ -184,6 +201,7 @@ absl::StatusOr<Caller> Authenticator::ByTransport(Transport transport) const {
     Caller caller;
     caller.role = options_.anonymous_role;
     caller.credential = "not verified";
+    caller.says_owner = true;
     return caller;
   }
   return Refuse(

@@ -12,10 +12,13 @@ thread_local CallScope* current_scope = nullptr;
 
 }  // namespace
 
-std::string Caller::OwnerOf(const std::string& claimed) const {
-  const bool nobody = role == Role::kNone;
-  if (!nobody && (is_admin() || !verified) && !claimed.empty()) return claimed;
-  return owner.empty() ? "anonymous" : owner;
+absl::StatusOr<std::string> Caller::OwnerOf(const std::string& claimed) const {
+  if (!says_owner || claimed.empty()) return owner.empty() ? "anonymous" : owner;
+  const absl::Status named = CheckOwner(claimed);
+  if (named.ok()) return claimed;
+  ErrorDetails details = DetailsOf(named);
+  details.violations = {{"owner", MessageOf(named)}};
+  return MakeError(named.code(), MessageOf(named), details);
 }
 
 absl::Status Caller::CheckMayChange(const std::string& job_owner, const std::string& what) const {
@@ -46,6 +49,10 @@ CallScope::~CallScope() {
 
 void NoteJob(const std::string& job) {
   if (current_scope != nullptr) current_scope->notes_.job = job;
+}
+
+void NoteDevice(const std::string& device) {
+  if (current_scope != nullptr) current_scope->notes_.device = device;
 }
 
 void NoteStatus(absl::Status status) {

@@ -6,23 +6,28 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "server/auth/roles.h"
 
 namespace kbench::server::auth {
 
 struct Caller {
-  std::string owner = {};  // empty: unverified, may claim any
+  std::string owner = {};  // empty: unverified
   Role role = Role::kNone;
   std::string credential = {};  // for people: "token k3f9x2ab", "local user 1000"
   // The id of a token or certificate that may be revoked; empty: the credential cannot.
   std::string credential_id = {};
   std::int64_t expire_micros = 0;  // 0: does not end
   bool verified = false;           // false: plain TCP, nobody knows who it is
+  // Nothing tells who it is but its own word: plain TCP, and the private socket, through which the
+  // server's user and root come.
+  bool says_owner = false;
 
   bool is_admin() const { return role == Role::kAdmin; }
-  // The owner of what this caller submits. An admin, and one that nobody could identify anyway, may
-  // name another; for all others `claimed` is ignored.
-  std::string OwnerOf(const std::string& claimed) const;
+  // The owner of what this caller does. `claimed` counts where only the caller can say (says_owner;
+  // INVALID_ARGUMENT unless it is a name, auth/roles.h) and is ignored from everybody else, admins
+  // too: who came with a token is whom the token is for, whatever their account is called at home.
+  absl::StatusOr<std::string> OwnerOf(const std::string& claimed) const;
   // PERMISSION_DENIED (NOT_YOURS) unless the job of `owner` is the caller's own, or the caller is
   // an admin. `what` as in "cancel jobs/k3f9x2ab".
   absl::Status CheckMayChange(const std::string& owner, const std::string& what) const;
@@ -31,12 +36,15 @@ struct Caller {
 // The caller of the handler that runs on this thread. Outside of one: nobody, who may do nothing.
 const Caller& CurrentCaller();
 
-// For the audit log: of which job the handler that runs on this thread is, and how it ended.
+// For the audit log: which job or device the handler that runs on this thread is about, and how it
+// ended.
 void NoteJob(const std::string& job);
+void NoteDevice(const std::string& device);
 void NoteStatus(absl::Status status);
 
 struct CallNotes {
   std::string job = {};
+  std::string device = {};
   absl::Status status = absl::UnknownError("nobody said how the call ended");
 };
 
@@ -51,6 +59,7 @@ class CallScope {
 
  private:
   friend void NoteJob(const std::string& job);
+  friend void NoteDevice(const std::string& device);
   friend void NoteStatus(absl::Status status);
 
   CallNotes notes_;

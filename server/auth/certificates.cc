@@ -161,11 +161,10 @@ std::vector<std::string> HostsOf(X509* certificate) {
   return hosts;
 }
 
-std::string CommonNameOf(X509* certificate) {
-  X509_NAME* const subject = X509_get_subject_name(certificate);
-  const int index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+std::string CommonNameOf(const X509_NAME* name) {
+  const int index = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
   if (index < 0) return "";
-  const ASN1_STRING* text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index));
+  const ASN1_STRING* text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index));
   return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
           static_cast<std::size_t>(ASN1_STRING_length(text))};
 }
@@ -224,7 +223,9 @@ absl::StatusOr<CertificateFacts> ReadCertificate(const std::string& pem) {
   if (size <= 0) return Failed("the certificate cannot be read");
   facts.fingerprint = Sha256Hex(std::string(reinterpret_cast<char*>(der), size));
   OPENSSL_free(der);
-  facts.common_name = CommonNameOf(certificate.get());
+  facts.common_name = CommonNameOf(X509_get_subject_name(certificate.get()));
+  const std::string issuer = CommonNameOf(X509_get_issuer_name(certificate.get()));
+  facts.of_kbench = issuer.rfind(kAuthorityPrefix, 0) == 0;
   facts.hosts = HostsOf(certificate.get());
   int days = 0;
   int seconds = 0;

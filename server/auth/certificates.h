@@ -16,6 +16,9 @@ struct KeyPair {
   std::string certificate;  // PEM
 };
 
+// How the name of an authority of `kbench-server init` begins: whatever it signs is written down.
+inline constexpr char kAuthorityPrefix[] = "kbench authority of ";
+
 // Signs others for `days`; its path length is 0.
 absl::StatusOr<KeyPair> MakeAuthority(const std::string& name, int days);
 // For a server that is known by these host names and IP addresses.
@@ -33,6 +36,7 @@ struct CertificateFacts {
   std::string fingerprint;  // SHA-256 of the DER form, hex
   std::string common_name;
   std::vector<std::string> hosts;  // DNS names and addresses
+  bool of_kbench = false;          // signed by an authority of that prefix
   std::int64_t not_after_micros = 0;
 };
 // Of the first certificate of the text.

@@ -154,7 +154,7 @@ class Gate::Handler final : public MethodHandler {
   void Run(const Caller& caller, const HandlerParameter& call) {
     if (callback_) {
       // The call may be over, and its context gone, as soon as its handler has returned.
-      if (method_.changes) gate_.Audit(method_, caller, *call.server_context, "", "", "");
+      if (method_.changes) gate_.Audit(method_, caller, *call.server_context, "", "", {});
       const CallScope scope(caller);
       return inner_.RunHandler(call);
     }
@@ -164,7 +164,7 @@ class Gate::Handler final : public MethodHandler {
     const CallNotes& notes = scope.notes();
     gate_.Audit(method_, caller, *call.server_context,
                 absl::StatusCodeToString(notes.status.code()), DetailsOf(notes.status).reason,
-                notes.job);
+                notes);
   }
 
   Gate& gate_;
@@ -239,15 +239,17 @@ absl::StatusOr<Caller> Gate::Admit(const Method& method, const grpc::ServerConte
   absl::Status refusal = caller.status();
   if (caller.ok() && !Includes(caller->role, method.least)) {
     const bool worker = caller->role == Role::kWorker;
-    refusal = MakeError(
-        absl::StatusCode::kPermissionDenied,
-        std::string(method.path) + " wants the role " + RoleName(method.least) + "; " +
-            (caller->owner.empty() ? "callers whom nobody can identify"
-                                   : "you, " + caller->owner + ",") +
-            " have the role " + RoleName(caller->role) +
-            (worker ? ", which may offer a device and nothing else" : "; ask an admin"),
-        {.reason = "ROLE_TOO_LOW",
-         .metadata = {{"role", RoleName(caller->role)}, {"wanted", RoleName(method.least)}}});
+    refusal =
+        MakeError(absl::StatusCode::kPermissionDenied,
+                  std::string(method.what) + " wants the role " + RoleName(method.least) + "; " +
+                      (caller->owner.empty() ? "callers whom nobody can identify"
+                                             : "you, " + caller->owner + ",") +
+                      " have the role " + RoleName(caller->role) +
+                      (worker ? ", which may offer a device and nothing else" : "; ask an admin"),
+                  {.reason = "ROLE_TOO_LOW",
+                   .metadata = {{"role", RoleName(caller->role)},
+                                {"wanted", RoleName(method.least)},
+                                {"method", method.path + 1}}});
   }
   if (refusal.ok()) refusal = CheckBytes(bytes);
   if (refusal.ok()) return caller;
@@ -261,12 +263,12 @@ absl::StatusOr<Caller> Gate::Admit(const Method& method, const grpc::ServerConte
     refused.owner = text("owner");
     refused.credential = text("credential");
   }
-  Audit(method, refused, context, absl::StatusCodeToString(refusal.code()), details.reason, "");
+  Audit(method, refused, context, absl::StatusCodeToString(refusal.code()), details.reason, {});
   return refusal;
 }
 
 void Gate::Audit(const Method& method, const Caller& caller, const grpc::ServerContextBase& context,
-                 const std::string& code, const std::string& reason, const std::string& job) {
+                 const std::string& code, const std::string& reason, const CallNotes& notes) {
   if (audit_ == nullptr) return;
   AuditEntry entry;
   entry.wall_micros = clock_.WallMicros();
@@ -277,7 +279,8 @@ void Gate::Audit(const Method& method, const Caller& caller, const grpc::ServerC
   entry.peer = context.peer();
   entry.code = code;
   entry.reason = reason;
-  entry.job = job;
+  entry.job = notes.job;
+  entry.device = notes.device;
   audit_->Write(entry);
 }
 

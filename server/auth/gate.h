@@ -68,7 +68,7 @@ class Gate {
   absl::StatusOr<Caller> Admit(const Method& method, const grpc::ServerContextBase& context,
                                std::size_t bytes);
   void Audit(const Method& method, const Caller& caller, const grpc::ServerContextBase& context,
-             const std::string& code, const std::string& reason, const std::string& job);
+             const std::string& code, const std::string& reason, const CallNotes& notes);
   std::int64_t AddStanding(const Caller& caller, grpc_call* call);
   void RemoveStanding(std::int64_t number);
 

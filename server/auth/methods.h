@@ -12,6 +12,7 @@ struct Method {
   const char* path;  // "/kbench.v1.JobService/SubmitJob"
   Role least;        // kNone: everybody who is identified
   bool changes;      // something: stands in the audit log
+  const char* what;  // for whoever may not: "draining a device"
 };
 
 const std::vector<Method>& Methods();

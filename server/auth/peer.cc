@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pwd.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,7 +14,6 @@
 #include <fstream>
 #include <iterator>
 #include <utility>
-#include <vector>
 
 #include "fmt/format.h"
 #include "proto/support/base64url.h"
@@ -69,16 +67,6 @@ std::optional<LocalUser> CheckLocalToken(const std::string& key, const std::stri
   user.expire_micros = end * 1'000'000;
   user.expired = user.expire_micros <= now_micros;
   return user;
-}
-
-std::string UserName(uid_t uid) {
-  std::vector<char> buffer(16 << 10);
-  passwd entry{};
-  passwd* found = nullptr;
-  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
-    return found->pw_name;
-  }
-  return fmt::format("uid{}", uid);
 }
 
 absl::StatusOr<std::string> LoadLocalKey(const std::string& path) {

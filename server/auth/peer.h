@@ -32,9 +32,6 @@ struct LocalUser {
 std::optional<LocalUser> CheckLocalToken(const std::string& key, const std::string& token,
                                          std::int64_t now_micros);
 
-// The name of the account, or "uid1234" where it has none.
-std::string UserName(uid_t uid);
-
 // The key that signs, from `path`; made there the first time.
 absl::StatusOr<std::string> LoadLocalKey(const std::string& path);
 

@@ -10,9 +10,9 @@
 #include <system_error>
 #include <utility>
 
-#include "CLI/CLI.hpp"
 #include "fmt/format.h"
 #include "proto/support/clock.h"
+#include "proto/support/config_text.h"
 #include "proto/support/credentials.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
@@ -91,24 +91,8 @@ tokens = "{tokens}"
       fmt::arg("tokens", paths.tokens()));
 }
 
-// The values of a key of the configuration; none where file or key are not there.
-absl::StatusOr<std::vector<std::string>> ConfigValues(const SetupPaths& paths,
-                                                      const std::string& key) {
-  std::ifstream file(paths.config());
-  if (!file.is_open()) return std::vector<std::string>();
-  try {
-    for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(file)) {
-      if (item.parents.empty() && item.name == key) return item.inputs;
-    }
-  } catch (const CLI::Error& error) {
-    return MakeError(absl::StatusCode::kInvalidArgument, paths.config() + ": " + error.what(),
-                     {.reason = "BAD_CONFIGURATION"});
-  }
-  return std::vector<std::string>();
-}
-
 absl::StatusOr<std::vector<std::string>> AddressesOf(const SetupPaths& paths) {
-  KB_ASSIGN_OR_RETURN(const auto listen, ConfigValues(paths, "listen"));
+  KB_ASSIGN_OR_RETURN(const auto listen, ConfigValues(paths.config(), "listen"));
   std::string port;
   for (const std::string& one : listen) {
     const auto normalized = NormalizeAddress(one);
@@ -142,6 +126,17 @@ std::string ServerConfigDir() {
   return geteuid() == 0 && !given ? kSystemDir : ConfigDir();
 }
 
+absl::StatusOr<std::vector<std::string>> ConfigValues(const std::string& path,
+                                                      const std::string& key) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::vector<std::string>();
+  KB_ASSIGN_OR_RETURN(const auto entries, ReadConfigFile(path));
+  for (const ConfigEntry& entry : entries) {
+    if (entry.section.empty() && entry.key == key) return entry.values;
+  }
+  return std::vector<std::string>();
+}
+
 absl::StatusOr<std::vector<std::string>> Initialize(const std::string& dir,
                                                     const InitOptions& options) {
   const SetupPaths paths{dir};
@@ -164,7 +159,7 @@ absl::StatusOr<std::vector<std::string>> Initialize(const std::string& dir,
       WithLoopback(options.hosts.empty() ? OwnHosts() : options.hosts);
   for (const std::string& host : hosts) KB_RETURN_IF_ERROR(CheckHost(host));
   KB_ASSIGN_OR_RETURN(const KeyPair authority,
-                      MakeAuthority("kbench authority of " + hosts.front(), kAuthorityDays));
+                      MakeAuthority(kAuthorityPrefix + hosts.front(), kAuthorityDays));
   KB_RETURN_IF_ERROR(MakePrivateDir(paths.dir));
   KB_RETURN_IF_ERROR(MakePrivateDir(paths.tls_dir()));
   KB_RETURN_IF_ERROR(WritePrivateFile(paths.ca_key(), authority.key));
@@ -189,7 +184,7 @@ absl::StatusOr<std::vector<std::string>> Renew(const std::string& dir,
 
 absl::StatusOr<std::string> TokensPath(const std::string& dir) {
   const SetupPaths paths{dir};
-  KB_ASSIGN_OR_RETURN(const auto named, ConfigValues(paths, "tokens"));
+  KB_ASSIGN_OR_RETURN(const auto named, ConfigValues(paths.config(), "tokens"));
   return named.empty() || named[0].empty() ? paths.tokens() : named[0];
 }
 

@@ -59,5 +59,8 @@ absl::StatusOr<Invited> Invite(const std::string& dir, const InviteOptions& opti
 
 // The file of tokens that the configuration in the folder names.
 absl::StatusOr<std::string> TokensPath(const std::string& dir);
+// The values of a key of the configuration file at `path`; none where file or key are not there.
+absl::StatusOr<std::vector<std::string>> ConfigValues(const std::string& path,
+                                                      const std::string& key);
 
 }  // namespace kbench::server::auth

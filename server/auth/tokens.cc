@@ -63,6 +63,7 @@ absl::Status TokenStore::Refresh() {
 absl::Status TokenStore::RefreshLocked() {
   struct stat now = {};
   if (stat(path_.c_str(), &now) != 0 && errno == ENOENT) now = {};
+  missing_ = now.st_ino == 0;
   if (SameFile(now, seen_)) return absl::OkStatus();
   KB_ASSIGN_OR_RETURN(std::vector<Token> tokens, ReadTokenFile(path_));
   by_hash_.clear();
@@ -73,6 +74,11 @@ absl::Status TokenStore::RefreshLocked() {
   }
   seen_ = now;
   return absl::OkStatus();
+}
+
+bool TokenStore::missing() const {
+  MutexLock lock(mutex_);
+  return missing_;
 }
 
 std::optional<Token> TokenStore::Find(const std::string& hash) {

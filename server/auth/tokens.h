@@ -46,7 +46,7 @@ absl::StatusOr<Token> RevokeToken(const std::string& path, const std::string& id
 // For the server. Thread-safe.
 class TokenStore {
  public:
-  // A file that is not there is an empty one.
+  // A file that is not there is an empty one: nobody is known.
   explicit TokenStore(std::string path) : path_(std::move(path)) {}
 
   // Reads the file again if it has changed. An error leaves what was known: a file that is being
@@ -55,6 +55,8 @@ class TokenStore {
   // Asks once more whether the file has changed when the hash is not known (one stat): who was just
   // invited should not have to wait.
   std::optional<Token> Find(const std::string& hash);
+  // Whether there was no file at the last look: then nobody that was ever invited is let in.
+  bool missing() const;
   // Why the credential with this id may not be used (any more); OK when it may.
   absl::Status CheckUsable(const std::string& id, std::int64_t now_micros);
 
@@ -62,7 +64,8 @@ class TokenStore {
   absl::Status RefreshLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string path_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  bool missing_ ABSL_GUARDED_BY(mutex_) = true;
   std::map<std::string, Token> by_hash_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> hash_of_id_ ABSL_GUARDED_BY(mutex_);
   struct stat seen_ ABSL_GUARDED_BY(mutex_) = {};

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "proto/support/clock.h"
+#include "server/rpc/poison.h"
 #include "server/rpc/selection.h"
 #include "server/store/store.h"
 
@@ -59,6 +60,7 @@ void FillFromJob(const kbench::v1::Job& job, double created_at, scheduler::JobEn
   for (scheduler::Case& item : entry.cases) {
     if (item.ref.index < job.spec().cases_size()) {
       item.need = NeedOf(job.spec().cases(item.ref.index));
+      item.content = PoisonKey(job.spec(), item.ref.index);
     }
     if (entry.hold) {
       // As long as was asked for, or shorter.

@@ -64,16 +64,20 @@ absl::Status Coordinator::Load() {
     active[entry.name] = {std::move(restored.specs[i]), entry.submitted_at, entry.owner};
   }
   if (!restored.jobs.empty()) spdlog::info("{} unfinished jobs taken up", restored.jobs.size());
-  KB_ASSIGN_OR_RETURN(const auto poisoned, store_.PoisonedSince(Now() - PoisonMemory::kSeconds));
+  KB_ASSIGN_OR_RETURN(const auto deaths, store_.DeathsSince(Now() - scheduler::kPoisonSeconds));
   MutexLock lock(mutex_);
   active_ = std::move(active);
-  TakeUp(restored.jobs, poisoned);
+  TakeUp(restored.jobs, deaths);
   hold_lapses_.clear();
   for (const scheduler::JobEntry& entry : restored.jobs) {
     if (entry.hold) HoldAssigned(entry.name);
   }
   next_order_ = restored.next_order;
   ResetScheduler();
+  for (const store::Deaths& item : deaths) {
+    const std::uint64_t content = PoisonKey(item.spec, item.ref.index);
+    for (int i = 0; i < item.deaths; ++i) scheduler_.RememberDeath(item.at, content, item.ref);
+  }
   broken_ = false;
   RestoreDevices(stored_devices);
   for (scheduler::JobEntry& entry : restored.jobs) FillEstimates(*active_[entry.name].spec, entry);
@@ -130,6 +134,7 @@ void Coordinator::TimerLoop() {
       broken = broken_;
       if (!broken && !draining_) {
         CommitEffects(scheduler_.Tick(Now()));
+        LookForSilence();
         LapseHolds();
       }
     }

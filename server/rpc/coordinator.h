@@ -95,7 +95,9 @@ class Coordinator {
   // `kind`: drain, quarantine. Durable when they return.
   absl::StatusOr<kbench::v1::Device> BlockDevice(const std::string& device, const std::string& kind,
                                                  const std::string& reason, const std::string& by);
-  absl::StatusOr<kbench::v1::Device> ResumeDevice(const std::string& device, const std::string& by);
+  // `kind` as MaintenanceBook::End.
+  absl::StatusOr<kbench::v1::Device> ResumeDevice(const std::string& device,
+                                                  const std::string& kind, const std::string& by);
   // A selector; empty: none any more. `owner` empty: everybody's.
   absl::Status SetDefaultDevice(const std::string& device, const std::string& owner);
   // Empty: nothing is set. The flag: it is the owner's own, not everybody's.
@@ -152,7 +154,7 @@ class Coordinator {
   absl::Status Load();
   // What follows from the jobs that go on, and from those that ended badly.
   void TakeUp(const std::vector<scheduler::JobEntry>& jobs,
-              const std::vector<store::Poisoned>& poisoned) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+              const std::vector<store::Deaths>& deaths) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TryRecover();
   void TimerLoop();
 
@@ -263,6 +265,8 @@ class Coordinator {
       const std::function<std::vector<store::MaintenanceRecord>(const std::string&)>& change);
   std::pair<std::string, bool> DefaultOf(const std::string& owner)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A connected worker that says nothing for longer than a lease: its device is OFFLINE for all.
+  void LookForSilence() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Brings registry and scheduler in step with the device's maintenance and state.
   scheduler::Effects FollowMaintenance(const std::string& device)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -43,6 +43,13 @@ absl::Status CheckReason(const std::string& reason) {
   return absl::OkStatus();
 }
 
+// A selector is a field of its own here, and no part of a job's specification.
+absl::Status AboutDevice(const absl::Status& status) {
+  ErrorDetails details = DetailsOf(status);
+  for (FieldViolation& violation : details.violations) violation.field = "device";
+  return MakeError(status.code(), MessageOf(status), details);
+}
+
 // What is the same after a restart.
 Device Lasting(Device device) {
   device.clear_telemetry();
@@ -116,10 +123,17 @@ absl::StatusOr<Device> Coordinator::BlockDevice(const std::string& device, const
   });
 }
 
-absl::StatusOr<Device> Coordinator::ResumeDevice(const std::string& device, const std::string& by) {
+absl::StatusOr<Device> Coordinator::ResumeDevice(const std::string& device, const std::string& kind,
+                                                 const std::string& by) {
+  if (!kind.empty() && kind != "drain" && kind != "quarantine" && kind != "all") {
+    return FieldError("kind", "UNKNOWN_KIND",
+                      "'" + kind + "' cannot be ended; there are drain, quarantine and all");
+  }
   return ChangeMaintenance(device, [&](const std::string& name) {
-    spdlog::info("{} is resumed ({})", name, by);
-    return maintenance_.End(name);
+    auto ended = maintenance_.End(name, kind);
+    for (const auto& one : ended)
+      spdlog::info("{} of {} ends ({})", one.maintenance.kind(), name, by);
+    return ended;
   });
 }
 
@@ -131,7 +145,9 @@ absl::Status Coordinator::SetDefaultDevice(const std::string& device, const std:
     std::string selector;
     if (!device.empty()) {
       // As a submission would find it when it names nothing.
-      KB_ASSIGN_OR_RETURN(selector, ResolveDevice("", {&devices_, false, device}));
+      const auto resolved = ResolveDevice("", {&devices_, false, device});
+      if (!resolved.ok()) return AboutDevice(resolved.status());
+      selector = *resolved;
     }
     Step step;
     step.batch.devices.defaults.push_back({owner, selector});
@@ -174,8 +190,7 @@ std::vector<Device> Coordinator::Devices() {
     if (state == device.state()) continue;
     device.set_state(state);
     device.set_state_reason(maintenance_.FaultOf(device.name()));
-    device.set_state_message(device.maintenance().reason() + " (" +
-                             MaintenanceText(device.maintenance()) + ")");
+    device.set_state_message(maintenance_.TextOf(device.name()));
   }
   return devices;
 }
@@ -185,16 +200,27 @@ scheduler::Effects Coordinator::FollowMaintenance(const std::string& device) {
   return scheduler_.BlockDevice(Now(), device, BlockedBy(device));
 }
 
+void Coordinator::LookForSilence() {
+  for (const auto& [link, session] : sessions_) {
+    const Device* device = devices_.OfWorker(session.worker_id);
+    const bool told = device == nullptr || device->state_reason() == "WORKER_SILENT";
+    if (told || !scheduler_.IsSilent(Now(), session.worker_id)) continue;
+    spdlog::warn("worker {} is connected and has said nothing for a lease: {} is OFFLINE",
+                 session.worker_id, device->name());
+    devices_.WorkerSilent(session.worker_id);
+  }
+}
+
 std::string Coordinator::BlockedText(const std::string& job, const std::string& reason) {
   const scheduler::JobEntry* entry = scheduler_.FindJob(job);
   if (entry == nullptr) return "";
   for (const Device* device : devices_.Matching(entry->device)) {
     if (BlockedBy(device->name()) != reason) continue;
-    const kbench::v1::Maintenance* maintenance = maintenance_.Of(device->name());
-    if (maintenance == nullptr) return device->name() + ": " + device->state_message();
-    return fmt::format("{} is {}: {} ({}); the job runs when it is resumed", device->name(),
+    if (maintenance_.Of(device->name()) == nullptr)
+      return device->name() + ": " + device->state_message();
+    return fmt::format("{} is {}: {}; the job runs when it is resumed", device->name(),
                        reason == "DRAINING" ? "being drained" : "in quarantine",
-                       maintenance->reason(), MaintenanceText(*maintenance));
+                       maintenance_.TextOf(device->name()));
   }
   return "";
 }

@@ -13,6 +13,7 @@
 #include "server/rpc/convert.h"
 #include "server/rpc/coordinator.h"
 #include "server/rpc/validate.h"
+#include "server/rpc/visible.h"
 
 namespace kbench::server {
 
@@ -264,6 +265,7 @@ void Coordinator::StartWatch(const std::string& name, const std::shared_ptr<Watc
     watcher->Close(job.status());
     return;
   }
+  HideEnvironment(*job);  // one event goes to all who watch, whoever they are
   watcher->Deliver(SnapshotOf(*job, clock_.WallMicros()));
   if (HasEnded(*job)) {
     watcher->Deliver(FinalOf(*job));

@@ -34,7 +34,7 @@ int Answered(const std::vector<store::Measured>& found) {
 }  // namespace
 
 void Coordinator::TakeUp(const std::vector<scheduler::JobEntry>& jobs,
-                         const std::vector<store::Poisoned>& poisoned) {
+                         const std::vector<store::Deaths>& deaths) {
   sharing_.Clear();
   limits_.Reset();
   poison_.Clear();
@@ -46,8 +46,8 @@ void Coordinator::TakeUp(const std::vector<scheduler::JobEntry>& jobs,
                       [](const scheduler::Case& item) { return !scheduler::IsFinal(item.state); });
     limits_.JobBegan(active.owner, static_cast<int>(open));
   }
-  for (const store::Poisoned& item : poisoned) {
-    poison_.Remember(item.ref, item.spec, item.ended_at);
+  for (const store::Deaths& item : deaths) {
+    if (item.poison) poison_.Remember(item.ref, item.spec, item.at);
   }
 }
 

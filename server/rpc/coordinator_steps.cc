@@ -6,6 +6,7 @@
 #include "server/rpc/convert.h"
 #include "server/rpc/coordinator.h"
 #include "server/rpc/selection.h"
+#include "server/rpc/visible.h"
 #include "spdlog/spdlog.h"
 
 namespace kbench::server {
@@ -36,6 +37,17 @@ void Coordinator::AddEffects(scheduler::Effects effects, const CaseResults* resu
   }
 }
 
+// What somebody who asks why a job took so long looks for in the log.
+void LogTrouble(const scheduler::Case& item) {
+  if (item.reason == "POISON") {
+    spdlog::warn("{} case {} is POISON: {}", item.ref.job, item.ref.index, item.message);
+  } else if (item.reason == "INFRA") {
+    spdlog::warn("attempt {} of {} case {} on {} is lost{}: {}", item.attempts, item.ref.job,
+                 item.ref.index, item.device,
+                 scheduler::IsFinal(item.state) ? "" : ", it waits again", item.message);
+  }
+}
+
 void Coordinator::AddCase(const scheduler::Case& item, const CaseResults* results, Step& step) {
   const auto job = active_.find(item.ref.job);
   if (job == active_.end()) return;
@@ -54,8 +66,10 @@ void Coordinator::AddCase(const scheduler::Case& item, const CaseResults* result
   if (scheduler::IsFinal(item.state)) {
     sharing_.Remove(item.ref, *job->second.spec);
     limits_.CaseEnded(job->second.owner);
-    if (item.reason == "POISON") poison_.Remember(item.ref, *job->second.spec, item.ended_at);
+    const bool killed = item.reason == "POISON" && item.worker_deaths > 0;
+    if (killed) poison_.Remember(item.ref, *job->second.spec, item.ended_at);
   }
+  LogTrouble(item);
   step.batch.events.push_back(std::move(event));
   step.batch.cases.push_back({item});
 }
@@ -178,6 +192,7 @@ void Coordinator::PublishEvents(std::vector<store::NewEvent> events) {
         hub_.Finish(event.job, job.status());
         continue;
       }
+      HideEnvironment(*job);
       *event.event.mutable_final() = std::move(*job);
     }
     const bool final = event.event.has_final();

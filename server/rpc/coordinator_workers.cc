@@ -412,8 +412,12 @@ void Coordinator::OnResult(const std::shared_ptr<WorkerLink>& link, const Sessio
       metrics_.AttemptEnded(cancelled ? metrics::AttemptEnd::kCancelled
                                       : metrics::AttemptEnd::kInfra);
     });
-    spdlog::warn("attempt {} of {} case {} came to nothing: {}", result.id().attempt(),
-                 result.id().job(), result.id().case_index(), end.message);
+    const bool back = end.kind == scheduler::AttemptEnd::Kind::kCancelled;
+    spdlog::info("attempt {} of {} case {} {}{}", result.id().attempt(), result.id().job(),
+                 result.id().case_index(),
+                 back ? "was ended by " + session.worker_id + ": cancelled, or handed back"
+                      : "came to nothing: ",
+                 back ? "" : end.message);
   }
   AddEffects(std::move(shared), &results, step);
   AddEffects(std::move(answer.effects), &results, step);

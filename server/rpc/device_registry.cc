@@ -18,14 +18,24 @@ constexpr int kMostForeign = 64;  // processes; what a worker tells beyond is dr
 // Of what a worker keeps: they are labels of a metric, so none is taken that is not known.
 constexpr const char* kKept[] = {"spool", "caches", "tuning", "scratch", "logs"};
 
-void SetOffline(Device& device, const std::string& message) {
+void SetOffline(Device& device, const std::string& reason, const std::string& message) {
   device.set_state("OFFLINE");
-  device.set_state_reason("NO_WORKER");
+  device.set_state_reason(reason);
   device.set_state_message(message);
   device.clear_telemetry();
   device.clear_foreign();
   device.clear_kept_bytes();
   device.clear_totals();
+}
+
+// Its process is about to end: what runs is finished or handed back, nothing new begins.
+void SetStopping(Device& device) {
+  if (device.state() == "OFFLINE" || device.state() == "WEDGED" || device.state() == "FAILED")
+    return;
+  const bool runs = device.state() == "BUSY" || device.state() == "HELD";
+  device.set_state(runs ? "DRAINING" : "DRAINED");
+  device.set_state_reason("WORKER_STOPPING");
+  device.set_state_message("its worker is stopping and takes nothing new");
 }
 
 // Its runners could not be started: what they offered is what they will offer again.
@@ -64,7 +74,8 @@ void SetTotals(const kbench::v1::Heartbeat& heartbeat, Device& device) {
 void DeviceRegistry::Restore(const Device& device) {
   const auto [at, is_new] = devices_.try_emplace(device.name(), device);
   if (is_new) {
-    SetOffline(at->second, "its worker has not come back since the coordinator's start");
+    SetOffline(at->second, "NO_WORKER",
+               "its worker has not come back since the coordinator's start");
   }
 }
 
@@ -101,6 +112,7 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
     device.set_state(state.empty() ? "READY" : state);
     device.set_state_message(heartbeat.device_message());
     device.set_state_reason(heartbeat.device_reason());
+    if (heartbeat.draining()) SetStopping(device);
     if (heartbeat.has_canary()) *device.mutable_canary() = heartbeat.canary();
     *device.mutable_telemetry() = heartbeat.telemetry();
     *device.mutable_foreign() = heartbeat.foreign();
@@ -124,7 +136,14 @@ void DeviceRegistry::WorkerBeat(const std::string& worker_id,
 void DeviceRegistry::WorkerLeft(const std::string& worker_id) {
   for (auto& [name, device] : devices_) {
     if (device.worker() != worker_id) continue;
-    SetOffline(device, "its worker is not connected");
+    SetOffline(device, "NO_WORKER", "its worker is not connected");
+  }
+}
+
+void DeviceRegistry::WorkerSilent(const std::string& worker_id) {
+  for (auto& [name, device] : devices_) {
+    if (device.worker() != worker_id) continue;
+    SetOffline(device, "WORKER_SILENT", "its worker is connected and says nothing");
   }
 }
 

@@ -28,6 +28,8 @@ class DeviceRegistry {
   void WorkerBeat(const std::string& worker_id, const kbench::v1::Heartbeat& heartbeat,
                   std::int64_t now_micros);
   void WorkerLeft(const std::string& worker_id);
+  // Until its next heartbeat.
+  void WorkerSilent(const std::string& worker_id);
   // Null: it has none.
   void SetMaintenance(const std::string& name, const kbench::v1::Maintenance* maintenance);
 

@@ -26,14 +26,16 @@ void LeaveOutHidden(kbench::v1::Device* device) {
 grpc::Status DeviceService::ListDevices(grpc::ServerContext*,
                                         const kbench::v1::ListDevicesRequest* request,
                                         kbench::v1::ListDevicesResponse* response) {
+  const absl::StatusOr<std::string> owner = auth::CurrentCaller().OwnerOf(request->owner());
+  if (!owner.ok()) return ToGrpc(owner.status());
   for (kbench::v1::Device& device : coordinator_.Devices()) {
     LeaveOutHidden(&device);
     *response->add_devices() = std::move(device);
   }
-  const auto [chosen, is_owners] =
-      coordinator_.DefaultDeviceOf(auth::CurrentCaller().OwnerOf(request->owner()));
+  const auto [chosen, is_owners] = coordinator_.DefaultDeviceOf(*owner);
   response->set_default_device(chosen);
   response->set_default_is_owners(is_owners);
+  response->set_everybodys_default(coordinator_.DefaultDeviceOf("").first);
   response->set_server_version(KBENCH_VERSION);
   return grpc::Status::OK;
 }

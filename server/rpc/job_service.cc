@@ -5,6 +5,7 @@
 #include "server/auth/caller.h"
 #include "server/rpc/queue_stream.h"
 #include "server/rpc/reply.h"
+#include "server/rpc/visible.h"
 #include "server/rpc/watch_stream.h"
 
 namespace kbench::server {
@@ -19,6 +20,12 @@ absl::Status CheckMayRunCode(const auth::Caller& caller, const kbench::v1::JobSp
                    "a command on the worker's host wants the role code, and you are " +
                        auth::RoleName(caller.role) + "; without --remote it runs on this machine",
                    {.reason = "ROLE_TOO_LOW"});
+}
+
+// As the caller may see it.
+absl::StatusOr<kbench::v1::Job> Shown(absl::StatusOr<kbench::v1::Job> job) {
+  if (job.ok()) HideEnvironmentFrom(auth::CurrentCaller(), *job);
+  return job;
 }
 
 }  // namespace
@@ -37,18 +44,24 @@ grpc::Status JobService::SubmitJob(grpc::ServerContext*,
   const absl::Status allowed = CheckMayRunCode(caller, request->spec());
   if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::Job>(allowed), job);
   kbench::v1::SubmitJobRequest owned = *request;
-  owned.set_owner(caller.OwnerOf(request->owner()));
-  return Reply(coordinator_.Submit(owned), job);
+  absl::StatusOr<std::string> owner = caller.OwnerOf(request->owner());
+  if (!owner.ok()) return ToGrpc(owner.status());
+  owned.set_owner(*std::move(owner));
+  return Reply(Shown(coordinator_.Submit(owned)), job);
 }
 
 grpc::Status JobService::GetJob(grpc::ServerContext*, const kbench::v1::GetJobRequest* request,
                                 kbench::v1::Job* job) {
-  return Reply(coordinator_.Get(request->name()), job);
+  return Reply(Shown(coordinator_.Get(request->name())), job);
 }
 
 grpc::Status JobService::ListJobs(grpc::ServerContext*, const kbench::v1::ListJobsRequest* request,
                                   kbench::v1::ListJobsResponse* response) {
-  return Reply(coordinator_.List(*request), response);
+  auto page = coordinator_.List(*request);
+  if (page.ok()) {
+    for (auto& job : *page->mutable_jobs()) HideEnvironmentFrom(auth::CurrentCaller(), job);
+  }
+  return Reply(std::move(page), response);
 }
 
 grpc::Status JobService::CancelJob(grpc::ServerContext*,
@@ -57,7 +70,7 @@ grpc::Status JobService::CancelJob(grpc::ServerContext*,
   auth::NoteJob(JobName(request->name()));
   const absl::Status allowed = CheckMayChange(request->name(), "cancel");
   if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::Job>(allowed), job);
-  return Reply(coordinator_.Cancel(request->name()), job);
+  return Reply(Shown(coordinator_.Cancel(request->name())), job);
 }
 
 grpc::Status JobService::KeepHold(grpc::ServerContext*, const kbench::v1::KeepHoldRequest* request,
@@ -72,7 +85,7 @@ grpc::Status JobService::EndHold(grpc::ServerContext*, const kbench::v1::EndHold
   auth::NoteJob(JobName(request->name()));
   const absl::Status allowed = CheckMayChange(request->name(), "end");
   if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::Job>(allowed), job);
-  return Reply(coordinator_.EndHold(request->name(), request->exit_code()), job);
+  return Reply(Shown(coordinator_.EndHold(request->name(), request->exit_code())), job);
 }
 
 grpc::ServerWriteReactor<kbench::v1::JobEvent>* JobService::WatchJob(
@@ -101,7 +114,9 @@ grpc::ServerWriteReactor<kbench::v1::QueueSnapshot>* JobService::WatchQueue(
 grpc::Status JobService::ExplainJob(grpc::ServerContext*,
                                     const kbench::v1::ExplainJobRequest* request,
                                     kbench::v1::Explanation* explanation) {
-  return Reply(coordinator_.Explain(request->name()), explanation);
+  auto why = coordinator_.Explain(request->name());
+  if (why.ok()) HideEnvironmentFrom(auth::CurrentCaller(), *why->mutable_job());
+  return Reply(std::move(why), explanation);
 }
 
 }  // namespace kbench::server

@@ -1,4 +1,5 @@
-// The options of leases and limits, on the command line and in the configuration. One thread.
+// The options of leases, of the order of the queue and of limits, on the command line and in the
+// configuration. One thread.
 #pragma once
 
 #include <string>
@@ -18,6 +19,6 @@ CLI::Validator Between(double least, double most);
 // `options` outlives the parsing.
 void AddLimitOptions(CLI::App& app, CoordinatorOptions* options);
 // What does not go together, after the parsing: one line; empty when all is well.
-std::string CheckLeaseOptions(CoordinatorOptions* options);
+std::string CheckLimitOptions(CoordinatorOptions* options);
 
 }  // namespace kbench::server

@@ -9,6 +9,7 @@
 #include "proto/support/error.h"
 #include "proto/support/logging.h"
 #include "proto/support/signals.h"
+#include "proto/support/utf8.h"
 #include "server/rpc/server.h"
 #include "server/rpc/server_options.h"
 #include "server/rpc/setup_commands.h"
@@ -45,6 +46,12 @@ int Run(const kbench::server::ServerOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  kbench::QuietProtobuf();
+  const absl::Status text = kbench::CheckWords({argv + 1, argv + argc});
+  if (!text.ok()) {
+    fmt::print(stderr, "kbench-server: {}\n", kbench::MessageOf(text));
+    return kUsage;
+  }
   if (argc > 1 && kbench::server::IsStoreCommand(argv[1])) {
     return kbench::server::RunStoreCommand(argc, argv);
   }

@@ -20,17 +20,33 @@ bool IsReason(const std::string& kind) {
   return kind == "XID" || kind == "ECC" || kind == "WRONG_RESULTS";
 }
 
-store::MaintenanceRecord Ended(const std::string& device, bool automatic) {
-  return {device, automatic, Maintenance()};
+// Takes it away, and notes that for the store.
+void Finish(const std::string& device, bool automatic, std::optional<Maintenance>& maintenance,
+            std::vector<store::MaintenanceRecord>& ended) {
+  if (!maintenance) return;
+  ended.push_back({device, automatic, *maintenance, true});
+  maintenance.reset();
 }
 
 }  // namespace
+
+std::vector<const Maintenance*> MaintenanceBook::Entry::Standing() const {
+  std::vector<const Maintenance*> standing;
+  for (const auto* one : {&asked, &automatic, &drain}) {
+    if (*one) standing.push_back(&**one);
+  }
+  return standing;
+}
 
 void MaintenanceBook::Restore(const store::StoredDevices& stored) {
   entries_.clear();
   for (const auto& record : stored.maintenance) {
     Entry& entry = entries_[record.device];
-    (record.automatic ? entry.automatic : entry.asked) = record.maintenance;
+    if (record.automatic) {
+      entry.automatic = record.maintenance;
+    } else {
+      (record.maintenance.kind() == "drain" ? entry.drain : entry.asked) = record.maintenance;
+    }
   }
   for (const auto& fault : stored.faults) {
     entries_[fault.device].boot_id = fault.boot_id;
@@ -41,26 +57,29 @@ void MaintenanceBook::Restore(const store::StoredDevices& stored) {
 store::MaintenanceRecord MaintenanceBook::Ask(const std::string& device, const std::string& kind,
                                               const std::string& reason, const std::string& by,
                                               std::int64_t now_micros) {
-  std::optional<Maintenance>& asked = entries_[device].asked;
-  const bool same = asked && asked->kind() == kind;
-  if (!same) {
+  Entry& entry = entries_[device];
+  std::optional<Maintenance>& asked = kind == "drain" ? entry.drain : entry.asked;
+  if (!asked) {
     asked.emplace();
     asked->set_kind(kind);
     *asked->mutable_since() = ToTimestamp(now_micros);
   }
   asked->set_reason(reason);
   asked->set_by(by);
-  return {device, false, *asked};
+  return {device, false, *asked, false};
 }
 
-std::vector<store::MaintenanceRecord> MaintenanceBook::End(const std::string& device) {
+std::vector<store::MaintenanceRecord> MaintenanceBook::End(const std::string& device,
+                                                           const std::string& kind) {
   std::vector<store::MaintenanceRecord> ended;
   const auto found = entries_.find(device);
   if (found == entries_.end()) return ended;
-  if (found->second.asked) ended.push_back(Ended(device, false));
-  if (found->second.automatic) ended.push_back(Ended(device, true));
-  found->second.asked.reset();
-  found->second.automatic.reset();
+  Entry& entry = found->second;
+  const bool only_drain = kind == "drain" || (kind.empty() && entry.drain);
+  if (kind != "quarantine") Finish(device, false, entry.drain, ended);
+  if (only_drain) return ended;
+  Finish(device, false, entry.asked, ended);
+  Finish(device, true, entry.automatic, ended);
   return ended;
 }
 
@@ -90,7 +109,7 @@ MaintenanceBook::Change MaintenanceBook::OnFaults(
   entry.boot_id = boot_id;
   entry.fault = newest;
   change.stored.faults.push_back({device, boot_id, newest});
-  change.stored.maintenance.push_back({device, true, *entry.automatic});
+  change.stored.maintenance.push_back({device, true, *entry.automatic, false});
   return change;
 }
 
@@ -107,9 +126,7 @@ MaintenanceBook::Change MaintenanceBook::OnCanary(const std::string& device,
   if (!fresh || !entry.automatic) return change;
   entry.automatic->set_good_canaries(canary.drifting() ? 0 : entry.automatic->good_canaries() + 1);
   change.released = entry.automatic->good_canaries() >= kGoodCanaries;
-  change.stored.maintenance.push_back(
-      change.released ? Ended(device, true)
-                      : store::MaintenanceRecord{device, true, *entry.automatic});
+  change.stored.maintenance.push_back({device, true, *entry.automatic, change.released});
   if (change.released) entry.automatic.reset();
   return change;
 }
@@ -117,8 +134,19 @@ MaintenanceBook::Change MaintenanceBook::OnCanary(const std::string& device,
 const Maintenance* MaintenanceBook::Of(const std::string& device) const {
   const auto found = entries_.find(device);
   if (found == entries_.end()) return nullptr;
-  if (found->second.asked) return &*found->second.asked;
-  return found->second.automatic ? &*found->second.automatic : nullptr;
+  const std::vector<const Maintenance*> standing = found->second.Standing();
+  return standing.empty() ? nullptr : standing.front();
+}
+
+std::string MaintenanceBook::TextOf(const std::string& device) const {
+  std::string text;
+  const auto found = entries_.find(device);
+  if (found == entries_.end()) return text;
+  for (const Maintenance* one : found->second.Standing()) {
+    if (!text.empty()) text += one->kind() == "drain" ? "; drained too: " : "; and: ";
+    text += one->reason() + " (" + MaintenanceText(*one) + ")";
+  }
+  return text;
 }
 
 std::string MaintenanceBook::Blocked(const std::string& device) const {

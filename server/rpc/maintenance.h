@@ -1,7 +1,8 @@
 // Which devices take nothing new though their workers are well, and why: drains and quarantines
-// that a person asked for, and quarantines that kbench began after a fault. Both may stand at once;
-// a person's goes first, and only a person ends it. Says what is to be stored; holds no clock. Not
-// thread-safe: owned by the coordinator, under its lock.
+// that a person asked for, and quarantines that kbench began after a fault. They are facts beside
+// each other: none replaces or ends another one. A quarantine counts before a drain, a person's
+// before kbench's; what a person asked for only a person ends. Says what is to be stored; holds no
+// clock. Not thread-safe: owned by the coordinator, under its lock.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +25,13 @@ class MaintenanceBook {
   // Forgets what it held.
   void Restore(const store::StoredDevices& stored);
 
-  // `kind`: drain, quarantine. In place of what a person asked for before; the same again keeps its
-  // time.
+  // `kind`: drain, quarantine. The same again keeps its time.
   store::MaintenanceRecord Ask(const std::string& device, const std::string& kind,
                                const std::string& reason, const std::string& by,
                                std::int64_t now_micros);
-  // Ends both kinds; empty when there was none.
-  std::vector<store::MaintenanceRecord> End(const std::string& device);
+  // `kind`: drain, quarantine (a person's and kbench's), all, or empty for the drain and, where
+  // there is none, the quarantine. Empty when there was nothing to end.
+  std::vector<store::MaintenanceRecord> End(const std::string& device, const std::string& kind);
 
   struct Change {
     store::DeviceChanges stored;
@@ -48,6 +49,8 @@ class MaintenanceBook {
 
   // The one that counts, or nullptr.
   const kbench::v1::Maintenance* Of(const std::string& device) const;
+  // All of them for people, with who asked and since when; empty: there is none.
+  std::string TextOf(const std::string& device) const;
   // As scheduler::WorkerEntry::blocked: "", DRAINING, QUARANTINED.
   std::string Blocked(const std::string& device) const;
   // The kind of fault behind a quarantine that kbench began: XID, ECC, WRONG_RESULTS; else empty.
@@ -55,8 +58,12 @@ class MaintenanceBook {
 
  private:
   struct Entry {
-    std::optional<kbench::v1::Maintenance> asked;
+    std::optional<kbench::v1::Maintenance> asked;  // a person's quarantine
     std::optional<kbench::v1::Maintenance> automatic;
+    std::optional<kbench::v1::Maintenance> drain;
+
+    // In the order in which they count.
+    std::vector<const kbench::v1::Maintenance*> Standing() const;
     std::string boot_id;      // of the newest fault that was acted upon
     std::int64_t fault = 0;   // its number
     std::string canary_boot;  // of the newest canary seen; empty: none

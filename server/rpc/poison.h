@@ -3,6 +3,7 @@
 // store after a restart.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <string>
 
@@ -12,21 +13,24 @@
 
 namespace kbench::server {
 
+// What a case of a job asks for, as single-flight tells cases apart (history::ContentOf), with the
+// implementations and environments: on whatever device. 0: it is not counted with others, because
+// the job wants fresh results by name (sharing.h), or has no such case.
+std::uint64_t PoisonKey(const kbench::v1::JobSpec& spec, int index);
+
 class PoisonMemory {
  public:
-  static constexpr double kSeconds = 3600;
-
   void Remember(const scheduler::CaseRef& ref, const kbench::v1::JobSpec& spec, double ended_at);
   void Clear() { poisoned_.clear(); }
   // FAILED_PRECONDITION (POISON) when one of its cases is the same as one that was POISON within
-  // the hour: kernel, dtype, shape, mode, policy, implementations, environments and device. Not
-  // asked of a job that wants fresh results by name (sharing.h): somebody has mended the matter.
+  // the hour (PoisonKey). Not asked of a job that wants fresh results by name: somebody has mended
+  // the matter.
   absl::Status Check(const kbench::v1::JobSpec& spec, double now);
 
  private:
   struct Poisoned {
     scheduler::CaseRef ref;
-    std::string key;
+    std::uint64_t key = 0;
     double ended_at = 0;
   };
   std::deque<Poisoned> poisoned_;  // in the order in which they ended

@@ -1,4 +1,5 @@
-// From an absl::StatusOr to gRPC's status and reply. The audit log learns of which job it was.
+// From an absl::StatusOr to gRPC's status and reply. The audit log learns which job or device it
+// was about.
 #pragma once
 
 #include <type_traits>
@@ -6,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "grpcpp/support/status.h"
+#include "kbench/v1/device.pb.h"
 #include "kbench/v1/job.pb.h"
 #include "proto/support/rpc_status.h"
 #include "server/auth/caller.h"
@@ -16,6 +18,7 @@ template <typename T>
 grpc::Status Reply(absl::StatusOr<T> result, T* out) {
   if (!result.ok()) return ToGrpc(result.status());
   if constexpr (std::is_same_v<T, kbench::v1::Job>) auth::NoteJob(result->name());
+  if constexpr (std::is_same_v<T, kbench::v1::Device>) auth::NoteDevice(result->name());
   *out = std::move(*result);
   return grpc::Status::OK;
 }

@@ -209,7 +209,23 @@ std::string ChooseBaseline(const std::vector<const ImplementationInfo*>& able,
   return "";
 }
 
+// What an optional word asks for: nothing where nothing able answers to it.
+void DropUnable(const std::vector<const ImplementationInfo*>& able,
+                std::vector<std::string>& names) {
+  const auto unable = [&](const std::string& name) {
+    return std::none_of(able.begin(), able.end(),
+                        [&](const auto* one) { return one->name() == name; });
+  };
+  names.erase(std::remove_if(names.begin(), names.end(), unable), names.end());
+}
+
 }  // namespace
+
+bool IsOptional(const std::string& word) { return word.size() > 1 && word.back() == '?'; }
+
+std::string WithoutMark(const std::string& word) {
+  return IsOptional(word) ? word.substr(0, word.size() - 1) : word;
+}
 
 Selection SelectImplementations(const std::vector<std::string>& names, const Device& device,
                                 const CaseSpec& spec, std::vector<std::string> environments) {
@@ -217,15 +233,18 @@ Selection SelectImplementations(const std::vector<std::string>& names, const Dev
   Selection selection;
   const std::vector<const ImplementationInfo*> able = Able(device, spec);
   for (const std::string& word : names) {
-    if (word == "all") continue;
-    for (const std::string& name : Expand(word, environments, device, spec)) {
-      AddOnce(selection.requested, name);
-    }
+    if (word == kAllWord || word == kDefaultWord) continue;
+    std::vector<std::string> found = Expand(WithoutMark(word), environments, device, spec);
+    if (IsOptional(word)) DropUnable(able, found);
+    for (const std::string& name : found) AddOnce(selection.requested, name);
   }
   selection.implementations = selection.requested;
   const Choice choice(device, environments, able);
-  const bool all = std::find(names.begin(), names.end(), "all") != names.end();
-  if (all || names.empty()) {
+  const auto asked = [&](const char* word) {
+    return std::find(names.begin(), names.end(), word) != names.end();
+  };
+  const bool all = asked(kAllWord);
+  if (all || names.empty() || asked(kDefaultWord)) {
     for (const ImplementationInfo* implementation : choice.able()) {
       if (!all && choice.HasDefault() && !choice.IsDefault(*implementation)) continue;
       AddOnce(selection.implementations, implementation->name());

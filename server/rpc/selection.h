@@ -15,6 +15,15 @@ namespace kbench::server {
 // name.
 inline constexpr char kHoldKernel[] = "hold";
 
+// The words that stand for more than one implementation, beside families.
+inline constexpr char kAllWord[] = "all";
+inline constexpr char kDefaultWord[] = "default";
+
+// "torch?" asks for torch where the device has it for the case, and for nothing elsewhere.
+bool IsOptional(const std::string& word);
+// Without the mark.
+std::string WithoutMark(const std::string& word);
+
 struct Selection {
   std::vector<std::string> implementations;  // exact names, in the device's order
   std::vector<std::string> requested;        // those of them the user asked for by name or family
@@ -25,10 +34,11 @@ struct Selection {
 };
 
 // Without names: every default choice with the dtype (every one with the dtype where there is no
-// default). "all": every one with the dtype. A family: its members with the dtype. A name or a
-// family that exists but lacks the kernel or the dtype stays: the worker answers UNSUPPORTED, no
-// row is dropped in silence. A hidden implementation runs only by its exact name. Empty when the
-// device has nothing for the case and nothing was asked for.
+// default); so too for "default", beside others. "all": every one with the dtype. A family: its
+// members with the dtype. A name or a family that exists but lacks the kernel or the dtype stays:
+// the worker answers UNSUPPORTED, no row is dropped in silence, except of an optional word. A
+// hidden implementation runs only by its exact name. Empty when the device has nothing for the case
+// and nothing was asked for.
 //
 // Of Python implementations all this means those of each of the `environments` (none: "default");
 // "torch@torch211" means that one, or that family, whatever the environments.

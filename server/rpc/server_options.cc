@@ -1,15 +1,15 @@
 #include "server/rpc/server_options.h"
 
 #include <cstdio>
-#include <istream>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
+#include "proto/support/config_flags.h"
 #include "proto/support/error.h"
+#include "proto/support/logging.h"
 #include "proto/support/paths.h"
 #include "server/auth/setup.h"
 #include "server/rpc/limit_options.h"
@@ -24,20 +24,6 @@ constexpr char kFooter[] =
     "Commands: init, renew, invite OWNER, tokens list, tokens revoke ID, backup DIR, restore DIR,\n"
     "check (each with --help).\n"
     "Exit codes: 0 stopped by a signal, 2 wrong usage, 5 it cannot start.";
-
-// CLI11 takes the first value of each key, also where there is none ("listen = []").
-class WithValues final : public CLI::ConfigTOML {
- public:
-  std::vector<CLI::ConfigItem> from_config(std::istream& text) const override {
-    std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(text);
-    for (const CLI::ConfigItem& item : items) {
-      const bool mark = item.name == "++" || item.name == "--";  // of a section
-      if (mark || !item.inputs.empty()) continue;
-      throw CLI::ConfigError("'" + item.name + "' has no value", CLI::ExitCodes::ConfigError);
-    }
-    return items;
-  }
-};
 
 void DeclareServing(CLI::App& app, ProgramOptions& options) {
   ServerOptions& server = options.server;
@@ -65,24 +51,21 @@ void DeclareServing(CLI::App& app, ProgramOptions& options) {
   AddLimitOptions(app, &server.coordinator);
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn or error")
       ->take_last()
+      ->check(OneOf(LogLevels()))
       ->capture_default_str();
 }
 
 void DeclareHolds(CLI::App& app, CoordinatorOptions& coordinator) {
-  const CLI::AsNumberWithUnit duration(
-      std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}});
   app.add_option("--max-hold", coordinator.max_hold_seconds,
                  "The longest time for which `with` and `hold` may take a device: 90s, 30m, 2h "
                  "(default: 2h)")
       ->take_last()
-      ->transform(duration)
-      ->check(Between(1, 7 * 24 * 3600));
+      ->transform(DurationBetween(1, 7 * 24 * 3600));
   app.add_option("--hold-lapse", coordinator.hold_lapse_seconds,
                  "How long a client that holds a device may be silent before it is taken back "
                  "(default: 60s)")
       ->take_last()
-      ->transform(duration)
-      ->check(Between(1, 3600));
+      ->transform(DurationBetween(1, 3600));
 }
 
 void DeclareRole(CLI::App& app, const std::string& name, auth::Role* role,
@@ -125,7 +108,7 @@ void DeclareAccess(CLI::App& app, auth::AuthOptions& access) {
   app.add_option("--audit-bytes", access.audit_bytes,
                  "The size of one file of it; three older ones are kept")
       ->take_last()
-      ->check(CLI::Range(std::int64_t{4096}, std::int64_t{1} << 40))
+      ->check(WholeBetween(4096, std::int64_t{1} << 40))
       ->capture_default_str();
 }
 
@@ -143,26 +126,24 @@ absl::StatusOr<std::string> ReadServerOptions(int argc, const char* const* argv,
   options->server.access.tokens = dir + "/tokens";
   CLI::App app("The coordinator of kbench: queue, store, results and metrics.", "kbench-server");
   app.footer(kFooter);
-  app.set_version_flag("--version", KBENCH_VERSION);
-  app.set_config("--config", dir + "/server.toml", "The configuration, read where it exists");
-  app.config_formatter(std::make_shared<WithValues>());
-  app.allow_config_extras(CLI::config_extras_mode::error);
-  DeclareServing(app, *options);
-  DeclareHolds(app, options->server.coordinator);
-  DeclareAccess(app, options->server.access);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return app.help();
-  } catch (const CLI::CallForVersion& version) {
-    return std::string(version.what()) + "\n";
-  } catch (const CLI::ConfigError& error) {
-    return Wrong(app.get_config_ptr()->as<std::string>() + ": " + error.what() +
-                 "; a key is the name of a flag");
-  } catch (const CLI::ParseError& error) {
-    return Wrong(std::string(error.what()) + "; see kbench-server --help");
-  }
-  const std::string wrong = CheckLeaseOptions(&options->server.coordinator);
+  const ConfigRules rules{.program = "kbench-server",
+                          .version = KBENCH_VERSION,
+                          .default_path = auth::SetupPaths{dir}.config(),
+                          .about = "The configuration, read where it exists"};
+  ProgramOptions trial = *options;
+  const auto declare_on = [](ProgramOptions& on) {
+    return [&on](CLI::App& to) {
+      DeclareServing(to, on);
+      DeclareHolds(to, on.server.coordinator);
+      DeclareAccess(to, on.server.access);
+    };
+  };
+  std::string config;
+  const absl::StatusOr<std::string> answer =
+      ParseWithConfig(app, rules, declare_on(*options), declare_on(trial), argc, argv, &config);
+  if (!answer.ok()) return Wrong(MessageOf(answer.status()));
+  if (!answer->empty()) return answer;
+  const std::string wrong = CheckLimitOptions(&options->server.coordinator);
   if (!wrong.empty()) return Wrong(wrong + "; see kbench-server --help");
   return "";
 }

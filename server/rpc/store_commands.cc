@@ -14,9 +14,11 @@
 #include "kbench/v1/admin_service.grpc.pb.h"
 #include "proto/support/channel.h"
 #include "proto/support/clock.h"
+#include "proto/support/credentials.h"
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
 #include "proto/support/rpc_status.h"
+#include "server/auth/setup.h"
 #include "server/store/backup.h"
 #include "server/store/check.h"
 #include "server/store/data_dir_lock.h"
@@ -36,8 +38,9 @@ constexpr int kFailed = 5;
 constexpr int kCallSeconds = 3600;  // a large store on a slow disk
 
 struct Options {
-  std::string data_dir = DataDir();
-  std::string server;  // empty: as the running one has noted down
+  std::string config = auth::SetupPaths{auth::ServerConfigDir()}.config();
+  std::string data_dir;  // empty: as of the configuration
+  std::string server;    // empty: as the running one has noted down
   std::string dir;
   bool force = false;
 };
@@ -76,13 +79,31 @@ absl::StatusOr<std::string> NotedAddress(const std::string& data_dir) {
   google::protobuf::Struct note;
   if (google::protobuf::util::JsonStringToMessage(text, &note).ok()) {
     const auto& listen = note.fields().find("listen");
-    if (listen != note.fields().end() && listen->second.list_value().values_size() > 0) {
-      return listen->second.list_value().values(0).string_value();
+    std::string address;
+    if (listen != note.fields().end()) {
+      // Behind a HOST:PORT may be TLS, and nobody who knows us; on a socket we are its user.
+      for (const auto& one : listen->second.list_value().values()) {
+        const bool socket = one.string_value().rfind("unix:", 0) == 0;
+        if (address.empty() || socket) address = one.string_value();
+        if (socket) break;
+      }
     }
+    if (!address.empty()) return address;
   }
   return MakeError(absl::StatusCode::kUnavailable,
                    "a server uses " + data_dir +
                        " and does not serve (yet, or any more); try again, or give --server",
+                   {.reason = "NOT_SERVING"});
+}
+
+absl::Status Explained(const absl::Status& status, const std::string& address,
+                       const std::string& data_dir) {
+  if (!DetailsOf(status).reason.empty()) return status;
+  const absl::Status connection = ExplainConnection(MessageOf(status), address);
+  return MakeError(absl::StatusCode::kUnavailable,
+                   fmt::format("the server that uses {} does not answer on {} ({}); name another "
+                               "of its addresses with --server",
+                               data_dir, address, MessageOf(connection.ok() ? status : connection)),
                    {.reason = "NOT_SERVING"});
 }
 
@@ -97,12 +118,13 @@ absl::StatusOr<Response> Ask(const Options& options, const Request& request,
     KB_ASSIGN_OR_RETURN(address, NotedAddress(options.data_dir));
   }
   KB_ASSIGN_OR_RETURN(address, NormalizeAddress(address));
-  const auto stub = AdminService::NewStub(MakeChannel(address));
+  KB_ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(address, ClientCredentialsPath()));
+  const auto stub = AdminService::NewStub(MakeChannel(address, credentials));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kCallSeconds));
   Response response;
   const grpc::Status status = ((*stub).*method)(&context, request, &response);
-  if (!status.ok()) return FromGrpc(status);
+  if (!status.ok()) return Explained(FromGrpc(status), address, options.data_dir);
   return response;
 }
 
@@ -138,6 +160,14 @@ absl::Status Backup(const Options& options) {
     return offline.status();
   }
   fmt::print("backed up to {} ({} bytes)\n", dir, bytes);
+  const std::string access = fs::path(options.config).parent_path().string();
+  if (fs::exists(auth::SetupPaths{access}.ca_key(), error)) {
+    fmt::print(
+        stderr,
+        "configuration, authority and whom you invited are not in it: save {} as well, where "
+        "nobody else reads it\n",
+        access);
+  }
   return absl::OkStatus();
 }
 
@@ -182,6 +212,29 @@ int Check(const Options& options) {
   return kFound;
 }
 
+void DeclareWhere(CLI::App& command, Options& options) {
+  command.add_option("--config", options.config, "The configuration of the server, for data-dir")
+      ->capture_default_str();
+  command.add_option("--data-dir", options.data_dir,
+                     "Where the server keeps jobs and results (default: as the configuration says, "
+                     "else " +
+                         DataDir() + ")");
+}
+
+// Where the server looks: the flag, else the configuration, else its default.
+absl::Status FindDataDir(Options& options, bool config_named) {
+  if (!options.data_dir.empty()) return absl::OkStatus();
+  std::error_code error;
+  if (config_named && !fs::exists(options.config, error)) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     options.config + " is not there; name the configuration of the server",
+                     {.reason = "BAD_CONFIGURATION"});
+  }
+  KB_ASSIGN_OR_RETURN(const auto named, auth::ConfigValues(options.config, "data-dir"));
+  options.data_dir = named.empty() || named[0].empty() ? DataDir() : named[0];
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool IsStoreCommand(const std::string& word) {
@@ -192,11 +245,6 @@ int RunStoreCommand(int argc, const char* const* argv) {
   Options options;
   CLI::App app("The store of the coordinator.", "kbench-server");
   app.require_subcommand(1);
-  app.fallthrough();
-  app.add_option("--data-dir", options.data_dir, "Where the server keeps jobs and results")
-      ->capture_default_str();
-  app.add_option("--server", options.server,
-                 "The address of the server that uses it (default: as it has noted down)");
   CLI::App* backup = app.add_subcommand("backup", "Copy the store as of now, also while it serves");
   backup->add_option("DIR", options.dir, "The folder to make")->required();
   CLI::App* restore = app.add_subcommand("restore", "Put a backup in place of the store");
@@ -204,6 +252,11 @@ int RunStoreCommand(int argc, const char* const* argv) {
   restore->add_flag("--force", options.force,
                     "Also where a store is there already: it is moved aside");
   CLI::App* check = app.add_subcommand("check", "Look for damage, and at the bytes kept of what");
+  for (CLI::App* command : {backup, restore, check}) DeclareWhere(*command, options);
+  for (CLI::App* command : {backup, check}) {
+    command->add_option("--server", options.server,
+                        "The address of the server that uses it (default: as it has noted down)");
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -211,6 +264,9 @@ int RunStoreCommand(int argc, const char* const* argv) {
     fmt::print(stderr, "kbench-server: {}; see kbench-server {} --help\n", error.what(), argv[1]);
     return kUsage;
   }
+  const CLI::App& used = *app.get_subcommands().front();
+  const absl::Status found = FindDataDir(options, used.get_option("--config")->count() > 0);
+  if (!found.ok()) return Report(found);
   if (*check) return Check(options);
   const absl::Status status = *backup ? Backup(options) : Restore(options);
   return status.ok() ? 0 : Report(status);

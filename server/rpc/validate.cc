@@ -66,14 +66,16 @@ std::string WhyNotThere(const std::vector<const Device*>& devices, const std::st
 absl::Status CheckImplementations(const JobSpec& spec, const std::vector<const Device*>& devices) {
   const std::vector<std::string> known = KnownImplementationWords(devices);
   for (int i = 0; i < spec.implementations_size(); ++i) {
-    const std::string& word = spec.implementations(i);
+    const std::string word = WithoutMark(spec.implementations(i));
     const std::string field = fmt::format("spec.implementations[{}]", i);
     if (word.empty()) {
       return FieldError(field, "UNKNOWN_IMPLEMENTATION", "an implementation needs a name");
     }
     const bool found =
         std::find(known.begin(), known.end(), word) != known.end() || IsHidden(devices, word);
-    if (devices.empty() || word == "all" || found || MayComeSoon(devices, word)) continue;
+    const bool known_word = word == kAllWord || word == kDefaultWord || found;
+    if (devices.empty() || known_word || MayComeSoon(devices, word)) continue;
+    if (IsOptional(spec.implementations(i))) continue;
     const std::string why = WhyNotThere(devices, word, spec);
     const std::string nearest = Join(NearestWords(word, known));
     return FieldError(field, why.empty() ? "UNKNOWN_IMPLEMENTATION" : "ABSENT_FRAMEWORK",

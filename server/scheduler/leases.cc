@@ -39,11 +39,8 @@ void Scheduler::RetryOrFail(double now, Case& item, const std::string& message, 
     EndCase(now, item, State::kCancelled, "CANCELLED", "cancelled while it ran", effects);
   } else if (item.held) {
     EndCase(now, item, State::kFailed, "INFRA", "the hold ended early: " + message, effects);
-  } else if (item.worker_deaths >= options_.poison_deaths) {
-    EndCase(now, item, State::kFailed, "POISON",
-            "the worker died " + std::to_string(item.worker_deaths) +
-                " times while it ran this case, so it is not tried again",
-            effects);
+  } else if (DeathsOf(now, item) >= options_.poison_deaths) {
+    EndPoisoned(now, item, effects);
   } else if (item.infra_failures >= options_.max_attempts) {  // what was handed back counts not
     EndCase(
         now, item, State::kFailed, "INFRA",
@@ -83,6 +80,7 @@ void Scheduler::LoseLease(double now, Case& item, Loss loss, Effects& effects) {
     case Loss::kDeath:
       item.open_epoch = 0;
       ++item.worker_deaths;
+      RememberDeath(now, item.content, item.ref);
       message = "worker " + worker + " died during the attempt";
       break;
   }
@@ -210,6 +208,7 @@ Effects Scheduler::Tick(double now) {
   Dispatch(now, effects);
   if (now >= next_prune_at_) {
     next_prune_at_ = now + kPruneSeconds;
+    PruneDeaths(now);
     for (const std::string& owner : usage_.Prune(now)) effects.usages.push_back({owner, 0, now});
   }
   return effects;

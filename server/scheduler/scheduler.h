@@ -62,6 +62,9 @@ class Scheduler {
   Effects Restore(double now, std::vector<JobEntry> jobs, std::int64_t next_epoch,
                   const std::vector<OwnerUsage>& usages = {});
 
+  // A death of a worker from before a restart, also in a job that has ended (Case::content).
+  void RememberDeath(double at, std::uint64_t content, const CaseRef& ref);
+
   // Cases that have ended already (with the results of an earlier run) are taken as they are.
   Effects AddJob(double now, JobEntry entry);
   // Idempotent; running cases are cancelled on their worker and end when it answers or its lease
@@ -125,6 +128,8 @@ class Scheduler {
   bool WaitsFor(const CaseRef& ref, const std::string& worker_id) const;
   // Whether a job with this selector might run on this worker's device.
   bool SelectsWorker(const std::string& selector, const std::string& worker_id) const;
+  // Connected, and silent for longer than a lease: nobody can say what it does.
+  bool IsSilent(double now, const std::string& worker_id) const;
   // Whether this is the newest attempt at its case and the worker's, and not ended.
   bool IsOpen(const std::string& worker_id, const Held& held) const;
   // What runs on a device of this name.
@@ -157,6 +162,11 @@ class Scheduler {
     CaseRef ref;
     double began = 0;
     double charged = 0;
+  };
+
+  struct Death {
+    double at = 0;
+    CaseRef ref;
   };
 
   bool Live(const WorkerState& worker, double now) const;
@@ -217,6 +227,12 @@ class Scheduler {
   void Dispatch(double now, Effects& effects);
   void LoseLease(double now, Case& item, Loss loss, Effects& effects);
   void RetryOrFail(double now, Case& item, const std::string& message, Effects& effects);
+  // deaths.cc: of the case's content within the last hour; its own for ever.
+  int DeathsOf(double now, const Case& item);
+  void PruneDeaths(double now);
+  std::string PoisonText(const Case& item) const;
+  // Ends the case, and all others of its content that wait.
+  void EndPoisoned(double now, const Case& item, Effects& effects);
   void EndCase(double now, Case& item, State state, const std::string& reason,
                const std::string& message, Effects& effects);
   void Requeue(Case& item, Effects& effects);
@@ -251,7 +267,8 @@ class Scheduler {
   std::set<std::pair<double, std::string>> deadlines_;  // queue deadlines of unstarted jobs
   std::map<std::int64_t, Running> leases_;              // by epoch
   std::map<std::string, WorkerState> workers_;
-  std::map<std::string, std::set<JobState*>> pinned_;  // waiting jobs by their pinned device
+  std::map<std::uint64_t, std::vector<Death>> deaths_;  // by content
+  std::map<std::string, std::set<JobState*>> pinned_;   // waiting jobs by their pinned device
   // Sets of workers: which cases they may run is looked up once, until a worker changes.
   std::map<std::tuple<std::string, std::string, std::string>, int> routes_;
   std::map<std::vector<std::string>, int> pool_ids_;

@@ -40,12 +40,19 @@ struct Lease {
   bool confirmed = false;  // the worker has named it since it was given; not durable
 };
 
+// Deaths of workers over the same content count together for so long.
+inline constexpr double kPoisonSeconds = 3600;
+
 struct Case {
   CaseRef ref;
   State state = State::kQueued;
   int attempts = 0;        // tries so far
   int infra_failures = 0;  // tries lost through a fault of kbench or the machine, deaths included
-  int worker_deaths = 0;   // tries during which the worker process died: two make it POISON
+  int worker_deaths = 0;   // tries during which the worker process died
+  // What it asks for: deaths of workers count together over all cases of the same content, in
+  // whoever's job, and two make them POISON. 0: this case's own deaths count alone. Follows from
+  // the job's spec.
+  std::uint64_t content = 0;
   // Epoch of the newest attempt while its result would still be accepted (also after its lease ran
   // out); 0 when there is none.
   std::int64_t open_epoch = 0;

@@ -23,6 +23,11 @@ bool Scheduler::Live(const WorkerState& worker, double now) const {
   return worker.connected && now - worker.last_seen < options_.lease_seconds;
 }
 
+bool Scheduler::IsSilent(double now, const std::string& worker_id) const {
+  const auto worker = workers_.find(worker_id);
+  return worker != workers_.end() && worker->second.connected && !Live(worker->second, now);
+}
+
 bool Scheduler::RefuseHello(double now, const WorkerEntry& worker, HelloAnswer& answer) const {
   for (const auto& [id, other] : workers_) {
     if (id == worker.worker_id || !Live(other, now)) continue;

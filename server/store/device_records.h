@@ -17,12 +17,13 @@ struct KnownDevice {
   double seen_at = 0;         // when it was stored
 };
 
-// Why a device takes nothing. One a person asked for and one that kbench began stand side by side:
-// good canaries end the latter only.
+// Why a device takes nothing. A drain, a quarantine that a person asked for and one that kbench
+// began stand side by side, one of each: good canaries end the last one only.
 struct MaintenanceRecord {
   std::string device;
   bool automatic = false;
-  kbench::v1::Maintenance maintenance;  // an empty kind: it has ended
+  kbench::v1::Maintenance maintenance;
+  bool ended = false;
 };
 
 // The newest fault of a device that was acted upon: it is acted upon once, also after a restart.

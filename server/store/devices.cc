@@ -27,10 +27,11 @@ absl::Status Forget(Database& db, const std::string& name) {
 
 absl::Status PutMaintenance(Database& db, const MaintenanceRecord& record) {
   const Maintenance& maintenance = record.maintenance;
-  if (maintenance.kind().empty()) {
-    KB_ASSIGN_OR_RETURN(Statement end,
-                        db.Prepare("DELETE FROM maintenance WHERE device = ? AND automatic = ?"));
-    return end.Bind(record.device).Bind(record.automatic).Run();
+  if (record.ended) {
+    KB_ASSIGN_OR_RETURN(
+        Statement end,
+        db.Prepare("DELETE FROM maintenance WHERE device = ? AND automatic = ? AND kind = ?"));
+    return end.Bind(record.device).Bind(record.automatic).Bind(maintenance.kind()).Run();
   }
   KB_ASSIGN_OR_RETURN(
       Statement put, db.Prepare("INSERT OR REPLACE INTO maintenance "
@@ -130,6 +131,23 @@ CREATE TABLE default_devices (
   owner TEXT PRIMARY KEY,
   device TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+)sql";
+
+const char kMaintenanceByKind[] = R"sql(
+CREATE TABLE maintenance_by_kind (
+  device TEXT NOT NULL,
+  automatic INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  asked_by TEXT NOT NULL,
+  since REAL NOT NULL,
+  good_canaries INTEGER NOT NULL,
+  PRIMARY KEY (device, automatic, kind)
+) STRICT, WITHOUT ROWID;
+INSERT INTO maintenance_by_kind
+  SELECT device, automatic, kind, reason, asked_by, since, good_canaries FROM maintenance;
+DROP TABLE maintenance;
+ALTER TABLE maintenance_by_kind RENAME TO maintenance;
 )sql";
 
 absl::Status ApplyDevices(Database& db, const DeviceChanges& changes) {

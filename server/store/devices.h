@@ -8,8 +8,9 @@
 
 namespace kbench::store {
 
-// The tables, as one migration.
+// Migrations: the tables, and a drain and a quarantine beside each other.
 extern const char kDeviceTables[];
+extern const char kMaintenanceByKind[];
 
 absl::Status ApplyDevices(Database& db, const DeviceChanges& changes);
 absl::StatusOr<StoredDevices> ReadDevices(Database& db);

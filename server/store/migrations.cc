@@ -146,6 +146,12 @@ CREATE TABLE hold_ends (
 ) STRICT;
 )sql";
 
+// Deaths of workers count together over jobs: those of ended ones are looked for by time.
+constexpr char kDeaths[] = R"sql(
+DROP INDEX cases_poison;
+CREATE INDEX cases_deaths ON cases (ended_at) WHERE worker_deaths > 0;
+)sql";
+
 absl::Status Refuse(const std::string& message, const char* reason) {
   return MakeError(absl::StatusCode::kFailedPrecondition, message, {.reason = reason});
 }
@@ -153,9 +159,9 @@ absl::Status Refuse(const std::string& message, const char* reason) {
 }  // namespace
 
 const std::vector<std::string>& Migrations() {
-  static const std::vector<std::string>* const steps =
-      new std::vector<std::string>{kFirstSchema, kSharedContents, kOwnerUsage,   kKindsOfArtifacts,
-                                   kHoldEnds,    kDeviceTables,   kSharedResults, kRecordTable};
+  static const std::vector<std::string>* const steps = new std::vector<std::string>{
+      kFirstSchema,  kSharedContents, kOwnerUsage,        kKindsOfArtifacts, kHoldEnds,
+      kDeviceTables, kSharedResults,  kMaintenanceByKind, kDeaths,           kRecordTable};
   return *steps;
 }
 

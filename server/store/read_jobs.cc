@@ -262,21 +262,25 @@ absl::StatusOr<std::vector<JobEvent>> ReadJobEvents(Database& db, const std::str
   return events;
 }
 
-absl::StatusOr<std::vector<Poisoned>> ReadPoisoned(Database& db, double since) {
+absl::StatusOr<std::vector<Deaths>> ReadDeaths(Database& db, double since) {
   KB_ASSIGN_OR_RETURN(
       Statement rows,
-      db.Prepare("SELECT jobs.name, jobs.spec, cases.case_index, cases.ended_at FROM cases "
-                 "JOIN jobs ON jobs.id = cases.job "
-                 "WHERE cases.reason = 'POISON' AND cases.ended_at >= ? ORDER BY cases.ended_at"));
+      db.Prepare("SELECT jobs.name, jobs.spec, cases.case_index, cases.worker_deaths, "
+                 "cases.reason = 'POISON', iif(cases.ended_at > 0, cases.ended_at, "
+                 "cases.started_at) AS at FROM cases JOIN jobs ON jobs.id = cases.job "
+                 "WHERE cases.worker_deaths > 0 AND (cases.ended_at = 0 OR cases.ended_at >= ?) "
+                 "ORDER BY at"));
   rows.Bind(since);
-  std::vector<Poisoned> poisoned;
+  std::vector<Deaths> deaths;
   for (;;) {
     KB_ASSIGN_OR_RETURN(const bool more, rows.Step());
-    if (!more) return poisoned;
-    Poisoned& item = poisoned.emplace_back();
+    if (!more) return deaths;
+    Deaths& item = deaths.emplace_back();
     item.ref = {rows.Text(0), static_cast<int>(rows.Int(2))};
     if (!ParseBlob(rows.Blob(1), &item.spec)) return Damaged("job " + item.ref.job);
-    item.ended_at = rows.Double(3);
+    item.deaths = static_cast<int>(rows.Int(3));
+    item.poison = rows.Int(4) != 0;
+    item.at = rows.Double(5);
   }
 }
 

@@ -17,7 +17,7 @@ absl::StatusOr<JobPage> ReadJobs(Database& db, const JobFilter& filter);
 absl::StatusOr<std::vector<kbench::v1::JobEvent>> ReadJobEvents(Database& db,
                                                                 const std::string& job,
                                                                 std::int64_t after, int most);
-absl::StatusOr<std::vector<Poisoned>> ReadPoisoned(Database& db, double since);
+absl::StatusOr<std::vector<Deaths>> ReadDeaths(Database& db, double since);
 absl::StatusOr<Restored> ReadForRestore(Database& db);
 
 }  // namespace kbench::store

@@ -118,8 +118,8 @@ class SqliteStore final : public Store {
   absl::StatusOr<std::vector<Measured>> FindMeasured(const MeasuredFilter& filter) override {
     return Read([&](Database& db) { return ReadMeasured(db, filter); });
   }
-  absl::StatusOr<std::vector<Poisoned>> PoisonedSince(double since) override {
-    return Read([&](Database& db) { return ReadPoisoned(db, since); });
+  absl::StatusOr<std::vector<Deaths>> DeathsSince(double since) override {
+    return Read([&](Database& db) { return ReadDeaths(db, since); });
   }
   absl::StatusOr<std::vector<CaseDuration>> RecentDurations(int most_results) override {
     return Read([&](Database& db) { return ReadRecentDurations(db, most_results); });

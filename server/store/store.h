@@ -102,11 +102,13 @@ struct Restored {
   std::int64_t next_order = 1;
 };
 
-// A case that ended POISON.
-struct Poisoned {
+// A case during which workers died.
+struct Deaths {
   scheduler::CaseRef ref;
   kbench::v1::JobSpec spec;
-  double ended_at = 0;
+  int deaths = 0;
+  bool poison = false;  // it ended so
+  double at = 0;        // when it ended; until then, when its newest attempt began
 };
 
 // A case that ended with results, as the search for something to reuse finds it.
@@ -157,7 +159,7 @@ class Store {
   // Cases measured since then (by the time of their results), newest first; those that took the
   // results of others are not among them.
   virtual absl::StatusOr<std::vector<Measured>> FindMeasured(const MeasuredFilter& filter) = 0;
-  virtual absl::StatusOr<std::vector<Poisoned>> PoisonedSince(double since) = 0;
+  virtual absl::StatusOr<std::vector<Deaths>> DeathsSince(double since) = 0;
   // Of the cases that succeeded last, oldest first, as far as their newest `most_results` results
   // reach.
   virtual absl::StatusOr<std::vector<CaseDuration>> RecentDurations(int most_results) = 0;

@@ -7,6 +7,7 @@
 
 #include "client/app.h"
 #include "client/output/cells.h"
+#include "client/output/progress.h"
 #include "client/patience.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -158,6 +159,23 @@ TEST_F(CommandsTest, TextOfOthersCannotDriveTheTerminal) {
   EXPECT_EQ(Run({"watch", "a"}).err, "kbench-client: job a ended EXPIRED: ?[2J\n");
 }
 
+TEST_F(CommandsTest, OnlyCasesWithAnAnswerAreDoneInTheList) {
+  fake_.jobs.job = Parse<kbench::v1::Job>(
+      R"(name: "jobs/k3f9x2ab" state: JOB_STATE_EXPIRED cases_done: 3
+         cases { spec { kernel: "sum" dtype: "fp32" size: "1Mi" } state: JOB_STATE_SUCCEEDED }
+         cases { state: JOB_STATE_EXPIRED } cases { state: JOB_STATE_EXPIRED })");
+  EXPECT_THAT(Run({"list"}).out, HasSubstr("1/3"));
+}
+
+TEST(PlaceText, WhoeverIsAheadHasNotBegunYet) {
+  kbench::v1::Job job;
+  job.mutable_start_estimate()->mutable_earliest()->set_seconds(1000);
+  job.mutable_start_estimate()->mutable_latest()->set_seconds(1001);
+  EXPECT_EQ(PlaceText(job, 1000), "next, starts now");
+  job.set_queue_position(2);
+  EXPECT_EQ(PlaceText(job, 1000), "2 cases ahead, starts in a moment");
+}
+
 TEST_F(CommandsTest, SubmitWaitsAndPrintsTheTable) {
   PrepareJob();
   const Ran ran = Run({"submit", "matmul", "fp16", "4096", "--quick", "--label", "a=b"});
@@ -168,7 +186,7 @@ TEST_F(CommandsTest, SubmitWaitsAndPrintsTheTable) {
   ASSERT_EQ(fake_.jobs.submitted.size(), 1U);
   const auto& request = fake_.jobs.submitted[0];
   EXPECT_EQ(request.request_id().size(), 36U);
-  EXPECT_FALSE(request.owner().empty());
+  EXPECT_EQ(request.owner(), "ana");
   EXPECT_DOUBLE_EQ(request.spec().policy().target_ratio(), 0.02);
   EXPECT_EQ(request.spec().labels().at("a"), "b");
 }
@@ -267,13 +285,16 @@ TEST_F(CommandsTest, SharingAndAgesReachTheCoordinatorAndFreshStandsAlone) {
 
 TEST_F(CommandsTest, ResultsOfAnotherJobAreNamed) {
   const std::string taken = R"(results_of: "jobs/old" end_time { seconds: 20000 })";
+  constexpr std::int64_t kSubmitted = 19'999'500'000;
+  // Half a second before the job came it was over already: nothing of it was shared.
   for (const auto& [measured, says] :
-       {std::pair{"9200", "Measured 3 h before this job asked, by jobs/old."},
-        {"20000", "Shared with jobs/old, which measured the same case."}}) {
+       {std::pair{"seconds: 9200", "Measured 3 h before this job asked, by jobs/old."},
+        {"seconds: 19999", "Measured 1 s before this job asked, by jobs/old."},
+        {"seconds: 20000", "Shared with jobs/old, which measured the same case."}}) {
     const auto status = Parse<kbench::v1::CaseStatus>(
         EndedCase(taken + "results { is_baseline: true " +
-                  OkRow("cublas", std::string("create_time { seconds: ") + measured + "}") + "}"));
-    EXPECT_THAT(CaseNotes(status), ::testing::Contains(says));
+                  OkRow("cublas", std::string("create_time { ") + measured + "}") + "}"));
+    EXPECT_THAT(CaseNotes(status, kSubmitted), ::testing::Contains(says));
   }
 }
 

@@ -61,7 +61,7 @@ name:
                     HasSubstr("\n* your default: gpu1\n"), HasSubstr("gpu0: XID: Xid 79 (since"),
                     HasSubstr("gpu1: the canary takes 8 % longer than it used to"),
                     Not(HasSubstr("labels"))));
-  EXPECT_FALSE(fake_.devices.owner.empty());
+  EXPECT_EQ(fake_.devices.owner, "ana");
   EXPECT_THAT(Run({"devices", "-v"}).out,
               AllOf(HasSubstr("  labels: pool=big, rack=a\n"), HasSubstr("  UUID GPU-1\n"),
                     HasSubstr("good canaries since the quarantine began: 2 of 3"),
@@ -78,7 +78,7 @@ TEST_F(DeviceVerbs, DefaultIsSetForOneselfOrForEverybody) {
   EXPECT_EQ(own.out, "the default for everybody: model=H200\n");
   ASSERT_EQ(fake_.admin.defaults.size(), 1u);
   EXPECT_EQ(fake_.admin.defaults[0].device(), "model=H200");
-  EXPECT_FALSE(fake_.admin.defaults[0].owner().empty());
+  EXPECT_EQ(fake_.admin.defaults[0].owner(), "ana");
   EXPECT_EQ(Run({"default", "gpu0", "--for-everybody"}).code, 0);
   EXPECT_EQ(fake_.admin.defaults[1].owner(), "");
   fake_.devices.devices.clear_default_device();
@@ -103,12 +103,13 @@ TEST_F(DeviceVerbs, DrainQuarantineAndResume) {
   EXPECT_EQ(drained.out, "gpu0: DRAINING, new fans since noon, by ana\n");
   ASSERT_EQ(fake_.admin.drained.size(), 1u);
   EXPECT_EQ(fake_.admin.drained[0].reason(), "new fans");
-  EXPECT_FALSE(fake_.admin.drained[0].owner().empty());
+  EXPECT_EQ(fake_.admin.drained[0].owner(), "ana");
   EXPECT_EQ(Run({"quarantine", "gpu0", "--reason", "odd numbers"}).code, 0);
   ASSERT_EQ(fake_.admin.quarantined.size(), 1u);
   fake_.admin.device = Parse<kbench::v1::Device>(R"(name: "gpu0" state: "READY")");
   EXPECT_EQ(Run({"resume", "gpu0"}).out, "gpu0: READY\n");
   ASSERT_EQ(fake_.admin.resumed.size(), 1u);
+  EXPECT_EQ(fake_.admin.resumed[0].kind(), "");
   for (const char* verb : {"drain", "quarantine"}) {
     const Ran ran = Run({verb, "gpu0"});
     EXPECT_EQ(ran.code, 2);
@@ -116,6 +117,33 @@ TEST_F(DeviceVerbs, DrainQuarantineAndResume) {
   }
   EXPECT_EQ(Run({"resume", "gpu0", "--reason", "x"}).code, 2);
   EXPECT_EQ(fake_.admin.drained.size(), 1u);
+}
+
+TEST_F(DeviceVerbs, ResumeSaysWhatStandsAllTheSame) {
+  fake_.admin.device = Parse<kbench::v1::Device>(
+      R"(name: "gpu0" state: "QUARANTINED" state_message: "looks odd, since noon by ana"
+         maintenance { kind: "quarantine" reason: "looks odd" by: "ana" })");
+  const Ran resumed = Run({"resume", "gpu0"});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.out, AllOf(HasSubstr("gpu0: QUARANTINED, looks odd"),
+                                 HasSubstr("its quarantine stands (looks odd)"),
+                                 HasSubstr("kbench-client resume gpu0 --end quarantine")));
+  EXPECT_EQ(Run({"resume", "gpu0", "--end", "quarantine"}).code, 0);
+  EXPECT_EQ(fake_.admin.resumed.back().kind(), "quarantine");
+  EXPECT_EQ(Run({"resume", "gpu0", "--end", "both"}).code, 2);
+}
+
+TEST_F(DeviceVerbs, WhatWasSetForEverybodyIsShownBesideOnesOwn) {
+  fake_.devices.devices.set_default_device("cpu");
+  fake_.devices.devices.set_default_is_owners(true);
+  fake_.devices.devices.set_everybodys_default("model=AMD");
+  const Ran set = Run({"default", "model=AMD", "--for-everybody"});
+  EXPECT_EQ(set.code, 0) << set.err;
+  EXPECT_EQ(set.out, "your default: cpu\nthe default for everybody who has none: model=AMD\n");
+  fake_.devices.devices.clear_everybodys_default();
+  EXPECT_EQ(Run({"default", "--clear", "--for-everybody"}).out,
+            "your default: cpu\nno default is set for everybody who has none\n");
+  EXPECT_EQ(Run({"default"}).out, "your default: cpu\n");
 }
 
 }  // namespace

@@ -78,6 +78,10 @@ class FakeJobs final : public kbench::v1::JobService::Service {
   }
   grpc::Status KeepHold(grpc::ServerContext*, const kbench::v1::KeepHoldRequest*,
                         kbench::v1::KeepHoldResponse* reply) override {
+    if (away) {
+      ++unanswered;
+      return {grpc::StatusCode::UNAVAILABLE, "away"};
+    }
     if (!held) return ToGrpc(absl::FailedPreconditionError("it does not hold a device"));
     ++kept;
     *reply->mutable_left() = ToDuration(left_seconds);
@@ -182,6 +186,8 @@ class FakeJobs final : public kbench::v1::JobService::Service {
   std::atomic<int> cancelled = 0;
   std::atomic<int> kept = 0;
   std::atomic<bool> held = true;
+  std::atomic<bool> away = false;  // to KeepHold
+  std::atomic<int> unanswered = 0;
   double left_seconds = 60;
   double lapse_seconds = 60;
 
@@ -321,7 +327,11 @@ class FakeCoordinator {
   }
   ~FakeCoordinator() { server_->Shutdown(std::chrono::system_clock::now()); }
 
-  Backend Connect() { return MakeBackend("unix:/fake.sock", server_->InProcessChannel({})); }
+  Backend Connect() {
+    Backend backend = MakeBackend("unix:/fake.sock", server_->InProcessChannel({}));
+    backend.claimed_owner = claimed_owner;
+    return backend;
+  }
 
   // Runs a command line against it.
   int Run(const std::vector<std::string>& arguments, Io& io, Interrupt& interrupt) {
@@ -329,6 +339,7 @@ class FakeCoordinator {
                      [this](const std::string&) -> absl::StatusOr<Backend> { return Connect(); });
   }
 
+  std::string claimed_owner = "ana";
   FakeJobs jobs;
   FakeResults results;
   FakeDevices devices;

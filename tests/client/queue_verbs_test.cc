@@ -96,7 +96,7 @@ TEST_F(QueueVerbsTest, ExplainSaysTheRuleWhoIsAheadAndEveryDevice) {
   EXPECT_EQ(fake_.jobs.explained[0].name(), "jobs/k3f9x2ab");
   EXPECT_EQ(out_.str(),
             "job k3f9x2ab of ana is QUEUED: OWNER_USAGE\n"
-            "X of ben goes first: ben has used 12 s, ana has used 4 min.\n"
+            "x of ben goes first: ben has used 12 s, ana has used 4 min.\n"
             "Nobody can say when it starts; 3 jobs are ahead of it.\n"
             "\n"
             "ahead  owner  class        next case     takes  because\n"

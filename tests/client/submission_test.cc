@@ -92,7 +92,12 @@ TEST(SubmissionTest, WhatCannotBeExpandedIsToldInOneLine) {
   }
   bad = good;
   bad.budget = "-3s";
-  EXPECT_EQ(LineOf(bad), "budget: '-3s' is not a duration; write 500ms, 60s, 10m or 1h");
+  EXPECT_EQ(LineOf(bad), "budget: '-3s' is not a duration; write 500ms, 60s, 10m, 1h or 7d");
+  bad = good;
+  bad.max_age = "24";
+  EXPECT_EQ(LineOf(bad), "max-age: '24' has no unit; write 24s, 24m, 24h or 24d");
+  bad.max_age = "1000000h";
+  EXPECT_EQ(LineOf(bad), "max-age: '1000000h' is longer than 10950 days, the most there can be");
   bad = good;
   bad.labels = {"team"};
   EXPECT_EQ(LineOf(bad), "label: 'team' is not a label; write key=value");

@@ -67,9 +67,9 @@ TEST(UnitsTest, RatiosAndDurationsAreParsed) {
   EXPECT_DOUBLE_EQ(value, 0.5);
   EXPECT_TRUE(ParseDuration("10m", &value));
   EXPECT_DOUBLE_EQ(value, 600);
-  EXPECT_TRUE(ParseDuration("7", &value));
-  EXPECT_DOUBLE_EQ(value, 7);
-  for (const char* bad : {"", "s", "1 week", "1e999", "10mm"}) {
+  EXPECT_TRUE(ParseDuration("7d", &value));
+  EXPECT_DOUBLE_EQ(value, 604'800);
+  for (const char* bad : {"", "s", "7", "0.5", "1 week", "1e999", "10mm"}) {
     EXPECT_FALSE(ParseDuration(bad, &value)) << bad;
   }
 }

@@ -260,3 +260,46 @@ def test_the_configuration_file(empty):
     worker.write_text('devise = "cpu"\n')
     ran = empty.client("--config", worker, program="kbench-worker")
     assert ran.code == 2 and "'devise'" in ran.err, ran
+
+
+def test_an_admin_by_token_is_who_they_are(lab):
+    """The name of the account they use here is nobody there: jobs, the default and drains are their own."""
+    lab.stack.start_worker()
+    boss = Account(lab.stack, "boss")
+    line, _ = lab.invite("boss", "--role", "admin")
+    assert boss.client("join", line).code == 0
+    assert boss.client("whoami").out.startswith("boss (admin)")
+    assert boss.client("default", "cpu").out == "your default: cpu\n"
+    drained = boss.client("drain", "cpu", "--reason", "a look")
+    assert drained.code == 0 and "by boss" in " ".join(drained.out.split()), drained
+    submitted = boss.client("submit", "null", "fp32", "1", "--detach")
+    assert submitted.code == 0, submitted
+    held = boss.client("hold", "cpu", "--for", "1m", "--detach")
+    assert held.code == 0, held
+    for job in (submitted.out.strip(), held.out.strip()):
+        assert lab.stack.job(job)[0]["owner"] == "boss"
+    assert boss.client("resume", "cpu").code == 0
+    # Nobody else has this default.
+    listed = lab.stack.client("devices", "-o", "json")
+    assert '"default"' not in listed.out, listed
+
+
+def test_a_certificate_counts_by_the_file_of_tokens_alone(lab):
+    bo = Account(lab.stack, "bo")
+    line, credential = lab.invite("bo", "--certificate")
+    assert bo.client("join", line).code == 0
+    tokens = lab.config / "tokens"
+    kept = tokens.read_text()
+    assert lab.admin("tokens", "revoke", credential).code == 0
+    lab.stack.wait_until(lambda: "was revoked" in bo.client("list").err, "the file is not read again", lab.server)
+    revoked = tokens.read_text()
+    tokens.unlink()
+    # The second time: at its start nobody was invited yet.
+    lab.stack.wait_until(lambda: lab.server.log.read_text().count(f"{tokens} is not there") == 2, "the log says nothing", lab.server)
+    one_line(bo.client("list"), 5, "not among the credentials known here")
+    lab.invite("ana")  # a new file that knows nothing of bo
+    one_line(bo.client("list"), 5, "not among the credentials known here")
+    tokens.write_text(revoked)
+    lab.stack.wait_until(lambda: "was revoked" in bo.client("list").err, "the file is not read again", lab.server)
+    tokens.write_text(kept)
+    lab.stack.wait_until(lambda: bo.client("list").code == 0, "the file is not read again", lab.server)

@@ -1,4 +1,6 @@
 """Implementations that misbehave: each is an outcome in the table, and the next case runs clean."""
+import re
+
 import pytest
 
 from stack import outcomes
@@ -30,6 +32,12 @@ def test_outcome_and_the_next_case(adversary, name):
     assert ran.code == expected_codes.get(bad["outcome"].removeprefix("OUTCOME_"), 1), ran
     clean = adversary.submit("sum", "fp32", "4Ki", "--quick", "--impl", "cpu/naive")
     assert outcomes(clean.results) == {"cpu/naive": "OK"}, clean
+
+
+def test_what_ran_out_of_memory_says_how_much_was_needed_and_is_free(adversary):
+    ran = adversary.client("submit", "sum", "fp32", "4Ki", "--quick", "--impl", "fixture/oom")
+    said = " ".join(ran.out.split())
+    assert re.search(r"needed: 1125899906842624 bytes; free: \d+ bytes", said), ran
 
 
 def test_a_sweep_goes_on_after_a_crash(adversary):

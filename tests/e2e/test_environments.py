@@ -113,7 +113,7 @@ def test_up_uses_the_configuration_of_the_user(empty):
     (folder / "worker.toml").write_text('[env.Bad]\npython = "/x"\n')
     try:
         ran = empty.client(*up)
-        assert ran.code == 5 and f"{folder}/worker.toml: [env.Bad]: an environment's name has" in ran.err, ran
+        assert ran.code == 5 and f"{folder}/worker.toml:1: [env.Bad]: an environment's name has" in ran.err, ran
         (folder / "worker.toml").write_text(config(default=empty.python("absent")))
         assert empty.client(*up).code == 0
         empty.wait_until(empty.device_ready, "no device is ready")

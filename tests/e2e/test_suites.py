@@ -1,10 +1,11 @@
 """Suites: listed, checked, shown beforehand and run on the CPU stack."""
 import pathlib
+import re
 import signal
 
 import pytest
 
-from stack import ROOT
+from stack import ROOT, outcomes
 
 SHIPPED = sorted((ROOT / "deploy/suites").glob("*.textproto"))
 TINY = """name: "tiny"
@@ -38,7 +39,15 @@ def test_every_shipped_suite_is_good_without_a_coordinator(empty):
 
 def test_shipped_suites_name_no_implementation_that_may_be_absent():
     for path in SHIPPED:
-        assert "implementations:" not in path.read_text(), path
+        for words in re.findall(r"^ *implementations: (.*)$", path.read_text(), re.MULTILINE):
+            assert all(word == "default" or word.endswith("?") for word in re.findall(r'"([^"]*)"', words)), path
+
+
+def test_the_default_choice_beside_others_and_what_may_be_absent(shared):
+    ran = shared.submit("sum", "fp32", "4Ki", "--quick", "--impl", "default,cpu/naive,nosuch?")
+    assert outcomes(ran.results) == {"cpu/naive": "OK", "cpu/onednn": "OK"}, ran
+    ran = shared.submit("sum", "fp32", "4Ki", "--quick", "--impl", "nosuch?")
+    assert ran.code == 5 and "no implementation for this case" in ran.err, ran
 
 
 def test_a_suite_of_ones_own_hides_the_installed_one(empty):

@@ -4,6 +4,7 @@ if any cell does not.
 
     check_cells.py CLIENT MANIFEST CAPABILITY DEVICE
 """
+import re
 import sys
 import time
 
@@ -16,6 +17,11 @@ def reason_matches(row, result):
     """Whether the result's reason is one of the row's words; a manifest without the column asks for none."""
     words = row.get("reason", "-").split()
     return words == ["-"] or result.get("reason", "") in words
+
+
+def names_both_numbers(message):
+    """Whether the text of an OUT_OF_MEMORY says how much is free, and how much was needed or that this is unknown."""
+    return re.search(r"needed: (\d+ bytes|unknown); free: \d+ bytes|need \d+ bytes.* \d+ are free", message) is not None
 
 
 def cell_of(row):
@@ -53,6 +59,8 @@ def check(row, results, seconds, said):
     passed = cells.outcome(result) == row["outcome"] and reason_matches(row, result)
     if row["outcome"] == "OK":
         passed = passed and cells.verified(result) and cells.median_seconds(result) > 0
+    if row["outcome"] == "OUT_OF_MEMORY":
+        passed = passed and names_both_numbers(result.get("message", ""))
     error = result.get("verification", {}).get("relative_error", 0.0)
     line = ROW.format(*name, cells.outcome(result), f"{cells.median_seconds(result) * 1e6:.2f} us", f"{error:.1e}",
                       cells.verdict(result), f"{seconds:.1f}")

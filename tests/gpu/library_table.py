@@ -27,7 +27,7 @@ class Row:
     def __init__(self, wanted, mode):
         self.wanted, self.mode = wanted, mode
         self.ours = self.library = self.ratio = self.low = self.high = self.share = None
-        self.trusted = True  # the two numbers of the ratio are VALID
+        self.verdict = None  # of the two numbers of the ratio: VALID, or those of them that are not
         self.notes = []
         self.target = None  # the precision it was measured to
         self.results = []  # what each implementation measured
@@ -37,14 +37,20 @@ class Row:
         return f"{self.wanted['kernel']} {self.wanted['dtype']} {self.wanted['size']}"
 
     @property
+    def trusted(self):
+        return self.verdict == "VALID"
+
+    @property
     def holds(self):
         return self.trusted and self.low is not None and self.low >= float(self.wanted["floor"])
 
     @property
     def reached(self):
-        """aim, floor, or what is missing."""
+        """aim, floor, or what is missing. Numbers that are not VALID reach nothing."""
         if self.low is None:
             return "no figure"
+        if not self.trusted:
+            return f"nothing: {self.verdict}"
         if self.low < float(self.wanted["floor"]):
             return "BELOW the floor"
         if self.low < float(self.wanted["aim"]):
@@ -111,11 +117,18 @@ def facts(result):
             "power_watts": telemetry.get("power_watts")}
 
 
-def measure(client, device, row, roofs, torch_seconds):
-    """Fills the row."""
+def verdict_of(results):
+    """VALID, or the verdicts that are something else."""
+    return " ".join(sorted({cells.verdict(one) for one in results} - {"VALID"})) or "VALID"
+
+
+def measure(client, device, row, roofs, offered):
+    """Fills the row. A library that is not offered (torch, where no Python has it) is left out and named."""
     wanted = row.wanted
     ours_names, library_names = wanted["ours"].split("|"), wanted["libraries"].split("|")
-    named = [name for name in ours_names + library_names if name != "torch"]
+    absent = [name for name in library_names if name not in offered.get(wanted["kernel"], ())]
+    row.notes += [f"{name} is not offered here" for name in absent]
+    named = [name for name in ours_names + library_names if name not in absent]
     results, errors = [], ""
     for target in ("0.5%", COARSE) if row.mode == "cold" else (COARSE,):
         _, results, errors = cells.submit(client, wanted["kernel"], wanted["dtype"], wanted["size"], "--mode", row.mode, "--impl", ",".join(named),
@@ -134,43 +147,24 @@ def measure(client, device, row, roofs, torch_seconds):
     if ours is None or library is None:
         row.notes.append(errors or "nothing to compare")
         return
-    row.trusted = all(cells.verdict(one) == "VALID" for one in (ours, library))
+    row.verdict = verdict_of([ours, library])
     row.ours, row.library = describe(ours), describe(library)
     row.ratio, row.low, row.high = compare(client, ours, library)
-    if "torch" in library_names and row.mode == "cold":
-        against_torch(row, ours, torch_seconds)
     if wanted["roof"]:
         row.share = ours["throughput"]["bytes_per_second"] / roofs[wanted["roof"]]
 
 
-def against_torch(row, ours, torch_seconds):
-    """torch has no runner yet: its median over our interval, where torch is the faster library."""
-    seconds = torch_seconds.get(torch_cell(row.wanted))
-    if seconds is None:
-        row.notes.append("torch was not timed")
-        return
-    row.notes.append(f"torch {seconds * 1e6:.2f} us")
-    times = ours["device_time"]
-    if seconds / times["median"] < row.ratio:
-        row.library = f"torch {seconds * 1e6:.2f} us"
-        row.ratio, row.low, row.high = seconds / times["median"], seconds / times["high"], seconds / times["low"]
-
-
-def time_torch(rows):
-    """Seconds of torch's own softmax by cell, for the rows that ask for it; none where torch cannot be imported."""
-    cells_asked = sorted({torch_cell(row.wanted) for row in rows if "torch" in row.wanted["libraries"].split("|") and row.mode == "cold"})
-    if not cells_asked:
-        return {}
-    done = subprocess.run([sys.executable, HERE / "torch_softmax.py", *cells_asked], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=120, check=False)
-    if done.returncode != 0:
-        print(f"torch was not timed: {done.stderr.strip()[-300:]}")
-        return {}
-    return json.loads(done.stdout)
-
-
-def torch_cell(wanted):
-    return f"{wanted['dtype']}:{wanted['size']}"
+def offered_implementations(client, patience=120.0):
+    """The names of the implementations of each kernel that the connected devices have. Waits for Python runners that are starting, `patience` seconds at most."""
+    deadline = time.monotonic() + patience
+    while True:
+        done = subprocess.run([client, "kernels", "-o", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True)
+        records = [json.loads(line) for line in done.stdout.splitlines()]
+        starting = any(record.get("absent", {}).get("framework", {}).get("starting") for record in records)
+        if not starting or time.monotonic() >= deadline:
+            kernels = [record["kernel"] for record in records if "kernel" in record]
+            return {kernel["name"]: {one["name"] for one in kernel.get("implementations", [])} for kernel in kernels}
+        time.sleep(1)
 
 
 def calibrated_roofs(client, device):
@@ -183,11 +177,11 @@ def calibrated_roofs(client, device):
 
 
 def markdown(rows):
-    lines = ["| cell | mode | to | ours | best library | ratio [interval] | floor / aim | reached |", "|---|---|---|---|---|---|---|---|"]
+    lines = ["| cell | mode | to | ours | best library | ratio [interval] | verdict | floor / aim | reached |", "|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         ratio = "-" if row.low is None else f"{row.ratio:.3f} [{row.low:.3f}, {row.high:.3f}]"
         share = "" if row.share is None else f", {row.share:.3f} of the {row.wanted['roof']} roof"
-        lines.append(f"| {row.title} | {row.mode} | {row.target or '-'} | {row.ours or '-'}{share} | {row.library or '-'} | {ratio} | "
+        lines.append(f"| {row.title} | {row.mode} | {row.target or '-'} | {row.ours or '-'}{share} | {row.library or '-'} | {ratio} | {row.verdict or '-'} | "
                      f"{row.wanted['floor']} / {row.wanted['aim']} | {row.reached} |")
     return "\n".join(lines)
 
@@ -198,19 +192,19 @@ def main():
     cells.submit(chosen.client, "null", "fp32", "1", "--device", chosen.device)  # waits for the calibration
     roofs = calibrated_roofs(chosen.client, chosen.device)
     begin = time.monotonic()
-    torch_seconds = time_torch(rows)
+    offered = offered_implementations(chosen.client)
     for row in rows:
         if time.monotonic() - begin > chosen.budget:
             row.notes.append("not measured: out of time")
             continue
         try:
-            measure(chosen.client, chosen.device, row, roofs, torch_seconds)
+            measure(chosen.client, chosen.device, row, roofs, offered)
         except (cells.CellError, subprocess.TimeoutExpired) as error:
             row.notes.append(str(error))
         print(f"{row.title} {row.mode}: {row.reached} {row.ratio or 0:.3f} {'; '.join(row.notes)}", flush=True)
     print(markdown(rows))
     if chosen.out:
-        record = [{**row.wanted, **{key: value for key, value in vars(row).items() if key != "wanted"}} for row in rows]
+        record = [{**row.wanted, **{key: value for key, value in vars(row).items() if key != "wanted"}, "reached": row.reached} for row in rows]
         (chosen.out / "library_table.json").write_text(json.dumps({"roofs": roofs, "rows": record}, indent=1), encoding="utf-8")
     missed = [row for row in rows if not row.holds]
     print(f"{len(rows) - len(missed)} of {len(rows)} rows hold their floor with VALID numbers")

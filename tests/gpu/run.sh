@@ -18,6 +18,9 @@
 #   --only PART        of --repeatability: spread, selftest or pace; may be repeated
 #   --library-table    also measures our best kernels beside the libraries (library_table.py). Leaves library_table.json in $OUT
 #   --code             also fetches device code and profiles of a few cells (code_and_profile.py)
+#   --frameworks       also torch, Triton and Triton compiled ahead of time: the cells of frameworks.csv, what launches cost (launch_costs.py), and
+#                      with --stopwatch their times beside Nsight Compute and CUPTI (python_stopwatch.py)
+#   --report           also runs `report roi` twice, the second time with warm caches; leaves report-{cold,warm}.{md,html} in $OUT
 #   --sanitize         also runs compute-sanitizer over small shapes of every CUDA kernel (sanitize.py); needs --tests
 #   --table-option X   handed to library_table.py; may be repeated
 #
@@ -32,6 +35,7 @@ usage() {
 }
 
 bundle="" tests="" device="gpu0" wheels="" compare_torch=no manifest=yes programs=yes stopwatch=no repeatability=no library_table=no code=no sanitize=no
+frameworks=no report=no
 stopwatch_options=() repeatability_options=() table_options=()
 while (($#)); do
   case $1 in
@@ -47,6 +51,8 @@ while (($#)); do
     --only) repeatability_options+=(--only "${2:?--only needs a part}") && shift ;;
     --library-table) library_table=yes ;;
     --code) code=yes ;;
+    --frameworks) frameworks=yes ;;
+    --report) report=yes ;;
     --sanitize) sanitize=yes ;;
     --table-option) table_options+=("${2:?--table-option needs a word}") && shift ;;
     -*) usage "unknown option $1" ;;
@@ -102,6 +108,27 @@ gpu_programs() {
   return $code
 }
 
+# What the Python runners offer beside the programs, for a host that has both frameworks.
+frameworks() {
+  local code=0
+  python3 "$here/check_cells.py" "$client" "$here/frameworks.csv" "$capability" "$device" || code=1
+  python3 "$here/launch_costs.py" "$client" "$device" || code=1
+  [[ $stopwatch == no ]] || python3 "$here/python_stopwatch.py" "$client" "$device" || code=1
+  return $code
+}
+
+# The essay's tables twice: what a first run pays for compiling and tuning, the second finds in caches.
+report() {
+  local turn start code=0
+  for turn in cold warm; do
+    start=$SECONDS
+    "$client" report roi --device "$device" --html "$out/report-$turn.html" >"$out/report-$turn.md" 2>"$out/report-$turn.log" || code=1
+    echo "report roi, $turn caches: $((SECONDS - start)) s"
+    tail -n 3 "$out/report-$turn.log"
+  done
+  return $code
+}
+
 # Wheels go where only this run looks; nothing is installed on the host.
 stopwatch() {
   local -x PYTHONPATH=${PYTHONPATH:-}
@@ -114,22 +141,43 @@ stopwatch() {
     ${stopwatch_options[@]+"${stopwatch_options[@]}"}
 }
 
-# A coordinator and a worker of their own, whose runner holds kernels that crash, hang and lie.
+# An interpreter whose runner has the implementations of tests/worker/runner_py/fixture_kernels instead of kbench's own.
+python_fixtures() {
+  cat >"$home/fixtures/python" <<END
+#!/usr/bin/env bash
+export PYTHONPATH="\$PYTHONPATH:$here/../worker/runner_py" PYTHONDONTWRITEBYTECODE=1
+exec python3 "\$@" --kernels fixture_kernels
+END
+  chmod +x "$home/fixtures/python"
+  printf '[env.fixtures]\npython = "%s"\n' "$home/fixtures/python" >"$home/fixtures/worker.toml"
+}
+
+# A coordinator and a worker of their own, whose runners hold kernels that crash, hang and lie.
 fixtures() {
-  local address=unix:$home/fixtures/s.sock attempt
+  local address=unix:$home/fixtures/s.sock attempt code=0 config=()
   mkdir -p "$home/fixtures"
+  if python3 -c 'import torch, triton' 2>/dev/null; then
+    python_fixtures
+    config=(--config "$home/fixtures/worker.toml")
+  fi
   "$root/bin/kbench-server" --listen "$address" --metrics-listen 127.0.0.1:0 --data-dir "$home/fixtures/server" \
     >"$home/fixtures/server.log" 2>&1 &
   children+=($!)
   "$root/bin/kbench-worker" --server "$address" --device 0 --name "$device" --data-dir "$home/fixtures/worker" \
-    --runner "$root/tests/kbench-runner-cuda-fixtures" >"$home/fixtures/worker.log" 2>&1 &
+    --runner "$root/tests/kbench-runner-cuda-fixtures" ${config[@]+"${config[@]}"} >"$home/fixtures/worker.log" 2>&1 &
   children+=($!)
   export KBENCH_SERVER=$address
   for ((attempt = 0; attempt < 100; attempt++)); do
     "$client" devices 2>/dev/null | grep -q "$device" && break
     sleep 0.2
   done
-  python3 "$here/check_cells.py" "$client" "$here/fixtures.csv" "$capability" "$device"
+  python3 "$here/check_cells.py" "$client" "$here/fixtures.csv" "$capability" "$device" || code=1
+  if ((${#config[@]})); then
+    python3 "$here/check_cells.py" "$client" "$here/python_fixtures.csv" "$capability" "$device" || code=1
+  else
+    echo "python3 has no torch and Triton here: the Python fixtures are not run"
+  fi
+  return $code
 }
 
 tar -xJf "$bundle" -C "$home"
@@ -149,6 +197,8 @@ if [[ $compare_torch == yes ]]; then
   fi
 fi
 [[ $stopwatch == no ]] || part "stopwatch" stopwatch
+[[ $frameworks == no ]] || part "frameworks" frameworks
+[[ $report == no ]] || part "report" report
 [[ $repeatability == no ]] || part "repeatability" python3 "$here/repeatability.py" "$client" "$device" --out "$out" \
   ${repeatability_options[@]+"${repeatability_options[@]}"}
 [[ $code == no ]] || part "device code and profiles" python3 "$here/code_and_profile.py" "$client" "$device"

@@ -39,29 +39,86 @@ def test_the_fastest_counts_and_one_without_a_time_does_not():
     assert library_table.fastest(results, ["cudnn"]) is None
 
 
-@pytest.mark.parametrize("low,share,expected", [
-    (None, None, "no figure"), (0.94, None, "BELOW the floor"), (0.96, None, "floor"), (1.0, None, "aim"), (1.0, 0.95, "aim"),
-    (1.0, 0.91, "floor: share of the roof below the aim")])
-def test_what_a_row_reached(low, share, expected):
+@pytest.mark.parametrize("low,share,verdict,expected", [
+    (None, None, None, "no figure"), (0.94, None, "VALID", "BELOW the floor"), (0.96, None, "VALID", "floor"), (1.0, None, "VALID", "aim"),
+    (1.0, 0.95, "VALID", "aim"), (1.0, 0.91, "VALID", "floor: share of the roof below the aim"),
+    (1.0, 0.95, "SUSPECT", "nothing: SUSPECT"), (0.94, None, "INVALID SUSPECT", "nothing: INVALID SUSPECT")])
+def test_what_a_row_reached(low, share, verdict, expected):
     row = library_table.Row({"floor": "0.95", "aim": "1.00", "share": "0.93"}, "cold")
-    row.low, row.share = low, share
+    row.low, row.share, row.verdict = low, share, verdict
     assert row.reached == expected
 
 
-def test_torch_counts_where_it_is_faster():
-    row = library_table.Row({"libraries": "cudnn|torch", "dtype": "fp32", "size": "8x8"}, "cold")
-    ours = {"device_time": {"median": 1.0, "low": 0.99, "high": 1.01}}
-    row.ratio, row.low, row.high = 1.5, 1.4, 1.6
-    library_table.against_torch(row, ours, {"fp32:8x8": 1.6})
-    assert row.ratio == 1.5
-    library_table.against_torch(row, ours, {"fp32:8x8": 1.2})
-    assert (row.ratio, row.low) == (1.2, 1.2 / 1.01)
-    library_table.against_torch(row, ours, {})
-    assert row.notes[-1] == "torch was not timed"
-
-
-@pytest.mark.parametrize("low,trusted,expected", [(None, True, False), (0.94, True, False), (0.95, True, True), (0.95, False, False)])
-def test_a_row_holds_its_floor_with_valid_numbers_only(low, trusted, expected):
+@pytest.mark.parametrize("low,verdict,expected", [(None, None, False), (0.94, "VALID", False), (0.95, "VALID", True), (0.95, "SUSPECT", False)])
+def test_a_row_holds_its_floor_with_valid_numbers_only(low, verdict, expected):
     row = library_table.Row({"floor": "0.95", "aim": "1.00"}, "cold")
-    row.low, row.trusted = low, trusted
+    row.low, row.verdict = low, verdict
     assert row.holds is expected
+
+
+def test_the_printed_table_shows_the_verdict():
+    row = library_table.Row({"kernel": "sum", "dtype": "fp32", "size": "8", "floor": "0.95", "aim": "1.00", "roof": "", "share": ""}, "cold")
+    row.ratio, row.low, row.high, row.verdict = 1.1, 1.0, 1.2, "SUSPECT"
+    header, _, line = library_table.markdown([row]).splitlines()
+    shown = dict(zip(header.split(" | "), line.split(" | "), strict=True))
+    assert (shown["verdict"], shown["reached |"]) == ("SUSPECT", "nothing: SUSPECT |")
+
+
+CLIENT = """#!/usr/bin/env python3
+import json, sys
+words = sys.argv[1:]
+asked = words[words.index("--impl") + 1].split(",") if "--impl" in words else []
+times = {"cuda/registers": 1e-6, "cudnn": 2e-6, "torch": 1.5e-6}
+verdicts = {"torch": "VERDICT_" + TORCH}
+if words[0] == "kernels":
+    print(json.dumps({"kernel": {"name": "softmax", "implementations": [{"name": name} for name in OFFERED]}}))
+    print(json.dumps({"absent": {"device": "gpu0", "framework": {"framework": "triton", "starting": STARTING}}}))
+elif words[0] == "submit":
+    for name in asked:
+        print(json.dumps({"result": {"name": "results/" + name, "implementation": name, "outcome": "OUTCOME_OK", "case": {"kernel": "softmax"},
+                                     "verdict": verdicts.get(name, "VERDICT_VALID"), "device_time": {"median": times[name]}}}))
+else:
+    speedup = times[words[2]] / times[words[1]]
+    print(json.dumps({"compared": {"comparison": {"speedup": speedup, "low": 0.99 * speedup, "high": 1.01 * speedup}}}))
+"""
+
+
+def write_client(path, offered, torch="VALID", starting=False):
+    words = {"TORCH": torch, "OFFERED": offered, "STARTING": starting}
+    text = CLIENT
+    for word, value in words.items():
+        text = text.replace(word, repr(value))
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+
+
+def test_what_is_still_starting_is_waited_for_and_not_for_ever(tmp_path, monkeypatch):
+    client = tmp_path / "client"
+    write_client(client, ["cudnn"], starting=True)
+    assert library_table.offered_implementations(client, patience=0) == {"softmax": {"cudnn"}}
+    monkeypatch.setattr(library_table.time, "sleep", lambda _: write_client(client, ["cudnn", "torch"]))
+    assert library_table.offered_implementations(client) == {"softmax": {"cudnn", "torch"}}
+
+
+def measured(tmp_path, offered, torch="VALID"):
+    """A softmax row measured through a client that knows these implementations."""
+    client = tmp_path / "client"
+    write_client(client, offered, torch)
+    (row,) = library_table.wanted_rows(TABLE, ["softmax"], ["cold"], ["fp32"], ["4096x4096"])
+    library_table.measure(client, "gpu0", row, {}, library_table.offered_implementations(client))
+    return row
+
+
+def test_torch_is_one_of_the_libraries_of_the_case(tmp_path):
+    row = measured(tmp_path, ["cuda/registers", "cudnn", "torch"])
+    assert row.library.startswith("torch ") and row.ratio == pytest.approx(1.5)
+    assert [one["implementation"] for one in row.results] == ["cuda/registers", "cudnn", "torch"]
+    assert (row.verdict, row.reached, row.notes) == ("VALID", "floor", [])
+    row = measured(tmp_path, ["cuda/registers", "cudnn", "torch"], torch="SUSPECT")
+    assert (row.verdict, row.holds) == ("SUSPECT", False)
+
+
+def test_where_torch_is_not_offered_the_row_says_so(tmp_path):
+    row = measured(tmp_path, ["cuda/registers", "cudnn"])
+    assert row.library.startswith("cudnn ") and row.ratio == pytest.approx(2)
+    assert row.notes == ["torch is not offered here"]

@@ -12,6 +12,7 @@ import check_cells  # noqa: E402
 
 KERNELS = {"null", "copy", "sum", "softmax", "matmul", "attention", "chain"}
 OUTCOMES = {"OK", "WRONG_RESULT", "CRASHED", "TIMED_OUT", "OUT_OF_MEMORY"}
+FIXTURES = {"fixtures.csv": OUTCOMES, "python_fixtures.csv": OUTCOMES | {"COMPILE_ERROR"}}
 
 
 def test_every_kernel_and_every_cublas_dtype_is_there():
@@ -22,16 +23,25 @@ def test_every_kernel_and_every_cublas_dtype_is_there():
     assert {row["outcome"] for row in rows} == {"OK", "UNSUPPORTED"}
 
 
-def test_every_misbehaviour_is_followed_by_a_good_cell():
-    rows = cells.read_manifest(HERE / "fixtures.csv")
+def test_every_framework_is_there_in_every_kernel():
+    rows = cells.read_manifest(HERE / "frameworks.csv")
+    for family in ("torch", "triton", "triton-aot"):
+        assert {row["kernel"] for row in rows if row["implementation"].split("/")[0] == family} == KERNELS
+    assert {row["outcome"] for row in rows} == {"OK"}
+
+
+@pytest.mark.parametrize("file,expected", FIXTURES.items())
+def test_every_misbehaviour_is_followed_by_a_good_cell(file, expected):
+    rows = cells.read_manifest(HERE / file)
     outcomes = [row["outcome"] for row in rows]
-    assert set(outcomes) == OUTCOMES
+    assert set(outcomes) == expected
     for bad, good in zip(outcomes[::2], outcomes[1::2], strict=True):
         assert bad != "OK" and good == "OK"
 
 
-def test_every_misbehaviour_has_a_reason_and_it_is_asked_for():
-    rows = cells.read_manifest(HERE / "fixtures.csv")
+@pytest.mark.parametrize("file", FIXTURES)
+def test_every_misbehaviour_has_a_reason_and_it_is_asked_for(file):
+    rows = cells.read_manifest(HERE / file)
     for row in rows:
         assert (row["reason"] == "-") == (row["outcome"] == "OK")
     row = {"reason": "TOLERANCE NORM"}
@@ -57,6 +67,15 @@ def test_a_row_is_judged_by_its_own_result():
     judged = {one: check_cells.check(row("8", one, outcome), results, 1, "nothing")[0]
               for one, outcome in (("a", "OK"), ("b", "OK"), ("c", "UNSUPPORTED"), ("d", "OK"))}
     assert judged == {"a": True, "b": False, "c": True, "d": False}
+
+
+@pytest.mark.parametrize("message,passed", [
+    ("the workspace: out of memory (needed: 35184372088832 bytes; free: 1024 bytes)", True),
+    ("no handle (needed: unknown; free: 1024 bytes)", True), ("the operands need 4096 bytes and 1024 are free", True),
+    ("no handle (needed: unknown; free: unknown)", False), ("the workspace: out of memory", False), ("", False)])
+def test_what_ran_out_of_memory_must_say_both_numbers(message, passed):
+    results = [{"implementation": "a", "outcome": "OUTCOME_OUT_OF_MEMORY", "message": message}]
+    assert check_cells.check(row("8", "a", "OUT_OF_MEMORY"), results, 1, "nothing")[0] is passed
 
 
 @pytest.mark.parametrize("words,capability,expected", [

@@ -12,7 +12,7 @@ sys.path.insert(0, str(HERE))
 
 import launchers  # noqa: E402
 import stopwatch_compare  # noqa: E402
-from stopwatch import checks, kbench_side, loop_sides, loop_target, ncu_side, nvbench_side, table  # noqa: E402
+from stopwatch import checks, cupti_side, kbench_side, loop_sides, loop_target, ncu_side, nvbench_side, table  # noqa: E402
 from stopwatch.study import CELLS, Reading, SideAbsent, SideError, cells_of, middle  # noqa: E402
 
 SUM, COPY, MATMUL = cells_of(["sum_fp32_2p22", "copy_fp32_2p24", "matmul_bf16_4096"])
@@ -336,3 +336,33 @@ def test_every_function_of_the_header_has_a_signature():
     source = pathlib.Path(launchers.__file__).read_text()
     assert len(declared) == 11
     assert all(f'"{name}": (' in source for name in declared)
+
+
+SPIN_KERNEL = "at::native::spin_kernel(long)"
+
+
+def timeline(*launches):
+    """A flush, a spin kernel, the launch's kernels as (begin, end), a spin kernel: over and over."""
+    found = []
+    for number, kernels in enumerate(launches):
+        at = 1000 * number
+        found += [(at, at + 10, "fill"), (at + 10, at + 20, SPIN_KERNEL), *[(at + begin, at + end, "add") for begin, end in kernels],
+                  (at + 900, at + 901, SPIN_KERNEL)]
+    return found
+
+
+def test_a_span_is_from_the_first_kernels_beginning_to_the_last_ones_end():
+    assert cupti_side.spans(timeline([(20, 30)], [(20, 300), (40, 250)]), 2) == [pytest.approx(10e-9), pytest.approx(280e-9)]
+
+
+@pytest.mark.parametrize("kernels,launches,word", [(timeline([(20, 30)]), 2, "2 spin kernels"), (timeline([]), 1, "no kernel between")])
+def test_cupti_launches_that_cannot_be_told_apart(kernels, launches, word):
+    with pytest.raises(SideError, match=word):
+        cupti_side.spans(kernels, launches)
+
+
+@pytest.mark.parametrize("ours,passed", [(51.5e-6, True), (53.0e-6, False)])
+def test_several_kernels_are_held_against_the_span(ours, passed):
+    check = checks.near_span(SUM, {"clean": Reading(ours), "cupti": Reading(50e-6)}, 1e-6)
+    assert check.passed is passed, check
+    assert checks.near_span(SUM, {"clean": Reading(ours)}, 1e-6).passed is False

@@ -19,6 +19,7 @@
 #include "proto/support/logging.h"
 #include "proto/support/paths.h"
 #include "proto/support/signals.h"
+#include "proto/support/utf8.h"
 #include "spdlog/spdlog.h"
 #include "worker/daemon/coordinator_address.h"
 #include "worker/daemon/device_identity.h"
@@ -274,6 +275,10 @@ int MainOf(const WorkerOptions& options) {
 
 int Main(int argc, char** argv) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // what its own lines say, ours say better
+  QuietProtobuf();
+  if (const absl::Status text = CheckWords({argv + 1, argv + argc}); !text.ok()) {
+    return Fail(text, kExitUsage);
+  }
   if (argc > 1 && std::string(argv[1]) == "join") {
     return RunJoin(std::vector<std::string>(argv + 2, argv + argc));
   }

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 
-#include "CLI/CLI.hpp"
 #include "fmt/format.h"
+#include "proto/support/config_text.h"
 #include "proto/support/error.h"
 #include "proto/support/paths.h"
 
@@ -14,9 +15,6 @@ namespace kbench {
 namespace {
 
 constexpr std::size_t kMostNameBytes = 32;
-// What CLI11's reader calls the beginning and the end of a section.
-constexpr char kSectionBegin[] = "++";
-constexpr char kSectionEnd[] = "--";
 
 const std::vector<std::string>& Frameworks() {
   static const auto* all = new std::vector<std::string>{"torch", "triton"};
@@ -36,32 +34,35 @@ bool IsEnvironmentName(const std::string& name) {
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos;
 }
 
-absl::Status CheckSection(const std::string& file, const std::vector<std::string>& parents) {
-  const std::string section = fmt::format("{}", fmt::join(parents, "."));
-  if (parents.size() != 2 || parents[0] != "env") {
+// The NAME of "env.NAME".
+absl::StatusOr<std::string> EnvironmentOf(const std::string& place, const std::string& section) {
+  constexpr char kPrefix[] = "env.";
+  const bool environment = section.rfind(kPrefix, 0) == 0;
+  std::string name = environment ? section.substr(sizeof(kPrefix) - 1) : "";
+  if (!environment || name.find('.') != std::string::npos) {
     return Wrong(
-        file, section,
+        place, section,
         "there is no such section; a section is [env.NAME] or [labels], as in [env.default]");
   }
-  if (!IsEnvironmentName(parents[1])) {
-    return Wrong(file, section,
+  if (!IsEnvironmentName(name)) {
+    return Wrong(place, section,
                  fmt::format("an environment's name has 1 to {} lower-case letters, digits, - and "
                              "_, as in [env.torch211]",
                              kMostNameBytes));
   }
-  return absl::OkStatus();
+  return name;
 }
 
-absl::Status TakePython(const std::string& file, const std::string& section,
+absl::Status TakePython(const std::string& place, const std::string& section,
                         const std::vector<std::string>& values, PythonEnvironment* environment) {
   if (!environment->python.empty() || values.size() != 1) {
-    return Wrong(file, section,
+    return Wrong(place, section,
                  "python takes one interpreter, as in python = \"/usr/bin/python3\"");
   }
   const std::string& python = values[0];
   const bool name = python.find('/') == std::string::npos;
   if (python.empty() || (!name && python[0] != '/')) {
-    return Wrong(file, section,
+    return Wrong(place, section,
                  fmt::format("python = \"{}\" is neither an absolute path nor a name on PATH; "
                              "write python = \"/usr/bin/python3\"",
                              python));
@@ -70,14 +71,14 @@ absl::Status TakePython(const std::string& file, const std::string& section,
   return absl::OkStatus();
 }
 
-absl::Status TakeFrameworks(const std::string& file, const std::string& section,
+absl::Status TakeFrameworks(const std::string& place, const std::string& section,
                             const std::vector<std::string>& values,
                             PythonEnvironment* environment) {
   const std::vector<std::string>& known = Frameworks();
   const std::string right = fmt::format("\"{}\"", fmt::join(known, "\", \""));
   for (const std::string& value : values) {
     if (std::find(known.begin(), known.end(), value) == known.end()) {
-      return Wrong(file, section,
+      return Wrong(place, section,
                    fmt::format("there is no framework '{}'; frameworks = [{}]", value, right));
     }
     auto& taken = environment->frameworks;
@@ -85,7 +86,7 @@ absl::Status TakeFrameworks(const std::string& file, const std::string& section,
   }
   if (!environment->frameworks.empty()) return absl::OkStatus();
   return Wrong(
-      file, section,
+      place, section,
       "frameworks names none; leave the line out for all of them, or write frameworks = [" + right +
           "]");
 }
@@ -103,30 +104,30 @@ absl::StatusOr<std::vector<PythonEnvironment>> ParseWorkerConfig(std::istream& t
     }
     return environments.emplace_back(PythonEnvironment{name, "", {}, ""});
   };
-  for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
-    const std::string section = fmt::format("{}", fmt::join(item.parents, "."));
-    const bool mark = item.name == kSectionBegin || item.name == kSectionEnd;
-    if (section == "labels") continue;              // worker_labels.h
-    if (mark && item.parents.size() < 2) continue;  // "env" of [env.default]
-    if (!mark && item.parents.empty()) {
+  const std::string whole{std::istreambuf_iterator<char>(text), std::istreambuf_iterator<char>()};
+  KB_ASSIGN_OR_RETURN(const auto entries, ParseConfigText(whole, file));
+  for (const ConfigEntry& item : entries) {
+    const std::string place = fmt::format("{}:{}", file, item.line);
+    if (item.section == "labels") continue;  // worker_labels.h
+    if (item.section.empty()) {
       // The other keys there are flags (worker_options.h).
-      if (item.name != "python" && item.name != "frameworks") continue;
-      return Wrong(file, "",
+      if (item.key != "python" && item.key != "frameworks") continue;
+      return Wrong(place, "",
                    fmt::format("'{}' stands in no section; write it below [env.NAME], as in "
                                "[env.default]",
-                               item.name));
+                               item.key));
     }
-    KB_RETURN_IF_ERROR(CheckSection(file, item.parents));
-    PythonEnvironment& environment = entry(item.parents[1]);
-    if (mark) continue;
-    if (item.name == "python") {
-      KB_RETURN_IF_ERROR(TakePython(file, section, item.inputs, &environment));
-    } else if (item.name == "frameworks") {
-      KB_RETURN_IF_ERROR(TakeFrameworks(file, section, item.inputs, &environment));
+    KB_ASSIGN_OR_RETURN(const std::string name, EnvironmentOf(place, item.section));
+    PythonEnvironment& environment = entry(name);
+    if (item.key.empty()) continue;
+    if (item.key == "python") {
+      KB_RETURN_IF_ERROR(TakePython(place, item.section, item.values, &environment));
+    } else if (item.key == "frameworks") {
+      KB_RETURN_IF_ERROR(TakeFrameworks(place, item.section, item.values, &environment));
     } else {
       return Wrong(
-          file, section,
-          fmt::format("there is no key '{}'; the keys are python and frameworks", item.name));
+          place, item.section,
+          fmt::format("there is no key '{}'; the keys are python and frameworks", item.key));
     }
   }
   for (PythonEnvironment& environment : environments) {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
-#include "CLI/CLI.hpp"
 #include "fmt/format.h"
+#include "proto/support/config_text.h"
 #include "proto/support/error.h"
 
 namespace kbench {
@@ -40,18 +41,18 @@ absl::Status CheckLabel(const std::string& key, const std::string& value) {
 
 absl::StatusOr<Labels> ParseConfigLabels(std::istream& text, const std::string& file) {
   Labels labels;
-  for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(text)) {
-    // "++" and "--" are what CLI11's reader calls the beginning and the end of a section.
-    const bool mark = item.name == "++" || item.name == "--";
-    if (mark || item.parents != std::vector<std::string>{"labels"}) continue;
-    if (item.inputs.size() != 1) {
-      return Wrong(
-          fmt::format("{}: [labels]: {} takes one value, as in rack = \"a\"", file, item.name));
+  const std::string whole{std::istreambuf_iterator<char>(text), std::istreambuf_iterator<char>()};
+  KB_ASSIGN_OR_RETURN(const auto entries, ParseConfigText(whole, file));
+  for (const ConfigEntry& entry : entries) {
+    if (entry.section != "labels" || entry.key.empty()) continue;
+    const std::string place = fmt::format("{}:{}: [labels]: ", file, entry.line);
+    if (entry.values.size() != 1) {
+      return Wrong(fmt::format("{}{} takes one value, as in rack = \"a\"", place, entry.key));
     }
-    if (const absl::Status status = CheckLabel(item.name, item.inputs[0]); !status.ok()) {
-      return Wrong(file + ": [labels]: " + MessageOf(status));
+    if (const absl::Status status = CheckLabel(entry.key, entry.values[0]); !status.ok()) {
+      return Wrong(place + MessageOf(status));
     }
-    labels[item.name] = item.inputs[0];
+    labels[entry.key] = entry.values[0];
   }
   if (const absl::Status status = CheckCount(labels); !status.ok()) {
     return Wrong(file + ": [labels]: " + MessageOf(status));

@@ -3,15 +3,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <istream>
-#include <memory>
 #include <system_error>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "proto/support/config_flags.h"
 #include "proto/support/cpu_list.h"
 #include "proto/support/credentials.h"
 #include "proto/support/error.h"
+#include "proto/support/logging.h"
 #include "worker/daemon/worker_config.h"
 
 namespace kbench {
@@ -25,31 +25,6 @@ constexpr char kFooter[] =
     "Command: join LINE keeps the coordinator and the credentials of `kbench-server invite`.\n"
     "Exit codes: 0 stopped by a signal, 2 wrong usage, 5 the device, a runner or the data folder "
     "cannot be used, or the coordinator refused this worker, 75 another worker holds the device.";
-
-// The keys of the file that are flags; sections are worker_config.h's.
-class FlagsOnly final : public CLI::ConfigTOML {
- public:
-  explicit FlagsOnly(const CLI::App& app) : app_(app) {}
-  std::vector<CLI::ConfigItem> from_config(std::istream& text) const override {
-    std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(text);
-    std::erase_if(items, [](const CLI::ConfigItem& item) { return !item.parents.empty(); });
-    for (const CLI::ConfigItem& item : items) {
-      if (item.inputs.empty()) {  // CLI11 takes the first of them
-        throw CLI::ConfigError("the configuration: '" + item.name + "' has no value",
-                               CLI::ExitCodes::ConfigError);
-      }
-      if (app_.get_option_no_throw("--" + item.name) != nullptr) continue;
-      throw CLI::ConfigError("the configuration: '" + item.name +
-                                 "' is no flag; an interpreter stands below [env.NAME], as in "
-                                 "[env.default]",
-                             CLI::ExitCodes::ConfigError);
-    }
-    return items;
-  }
-
- private:
-  const CLI::App& app_;
-};
 
 void DeclareWhat(CLI::App& app, WorkerOptions& options) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -76,10 +51,6 @@ void DeclareWhat(CLI::App& app, WorkerOptions& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--credentials", options.credentials,
                  "What `kbench-worker join` keeps (default: " + WorkerCredentialsPath() + ")");
-  app.set_config("--config", DefaultWorkerConfigPath(),
-                 "These flags as keys, and which Python interpreters to use ([env.NAME]); where it "
-                 "does not exist, the python3 on PATH");
-  app.config_formatter(std::make_shared<FlagsOnly>(app));
   app.add_option("--label", options.labels,
                  "KEY=VALUE: a label of the device, for selectors as label:rack=a; repeatable, in "
                  "place of the same one of the configuration's [labels]")
@@ -92,16 +63,16 @@ void DeclareHow(CLI::App& app, WorkerOptions& options) {
       "Start no Python runners: no torch, no Triton");
   app.add_option("--spares", options.spares,
                  "Warm spare runners of each program; of each Python one at most one")
-      ->check(CLI::Range(0, 16))
+      ->check(WholeBetween(0, 16))
       ->capture_default_str();
   app.add_option("--spool-cap", options.spool_bytes,
                  "Bytes of results that may wait for the coordinator on this disk; beyond them "
                  "results wait without samples, logs and code (1GiB)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(ByteSize());
   app.add_option("--cache-cap", options.cache_bytes,
                  "Bytes that compilers' caches (Triton's, torch's) may keep over a restart of the "
                  "worker (8GiB)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(ByteSize());
   app.add_option("--grace", options.grace_seconds,
                  "Seconds that a running case has to end after a SIGTERM before it is handed back; "
                  "a second SIGTERM hands it back at once")
@@ -124,7 +95,7 @@ void DeclareHow(CLI::App& app, WorkerOptions& options) {
                "Forget which candidates of tuned implementations were the fastest: each is timed "
                "again when it is next asked for");
   app.add_option("--log-level", options.log_level, "trace, debug, info, warn or error")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
+      ->check(OneOf(LogLevels()))
       ->capture_default_str();
 }
 
@@ -137,24 +108,24 @@ absl::StatusOr<std::string> ReadWorkerOptions(int argc, const char* const* argv,
       "child processes, and sends back verified results.",
       "kbench-worker");
   app.footer(kFooter);
-  app.set_version_flag("--version", "kbench-worker " KBENCH_VERSION);
-  DeclareWhat(app, *options);
-  DeclareHow(app, *options);
-  try {
-    app.parse(argc, argv);
-    if (app.get_config_ptr()->count() > 0) {
-      options->config = app.get_config_ptr()->as<std::string>();
-    }
-  } catch (const CLI::CallForHelp&) {
-    return app.help();
-  } catch (const CLI::CallForVersion& version) {
-    return std::string(version.what()) + "\n";
-  } catch (const CLI::ParseError& error) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     std::string(error.what()) + "; see kbench-worker --help",
-                     {.reason = "BAD_OPTION"});
-  }
-  return "";
+  const ConfigRules rules{
+      .program = "kbench-worker",
+      .version = "kbench-worker " KBENCH_VERSION,
+      .default_path = DefaultWorkerConfigPath(),
+      .about =
+          "These flags as keys, and which Python interpreters to use ([env.NAME]); where it "
+          "does not exist, the python3 on PATH",
+      .sections = true,
+      .hint = "; an interpreter stands below [env.NAME], as in [env.default]"};
+  WorkerOptions trial = *options;
+  const auto declare_on = [](WorkerOptions& on) {
+    return [&on](CLI::App& to) {
+      DeclareWhat(to, on);
+      DeclareHow(to, on);
+    };
+  };
+  return ParseWithConfig(app, rules, declare_on(*options), declare_on(trial), argc, argv,
+                         &options->config);
 }
 
 bool ParseWorkerOptions(int argc, char** argv, WorkerOptions* options, int* exit_code) {

@@ -1,11 +1,11 @@
 #include "worker/device/process_owner.h"
 
-#include <pwd.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <fstream>
 #include <utility>
+
+#include "proto/support/user_name.h"
 
 namespace kbench {
 namespace {
@@ -27,11 +27,7 @@ ProcessOwner OwnerOf(int pid, const std::string& proc) {
   ProcessOwner owner;
   std::getline(std::ifstream(dir + "/comm"), owner.command);
   owner.command = Printable(std::move(owner.command));
-  std::array<char, 4096> buffer;
-  passwd entry = {};
-  passwd* found = nullptr;
-  getpwuid_r(info.st_uid, &entry, buffer.data(), buffer.size(), &found);
-  owner.user = found != nullptr ? Printable(found->pw_name) : std::to_string(info.st_uid);
+  owner.user = Printable(UserName(info.st_uid));
   return owner;
 }
 

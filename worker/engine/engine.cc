@@ -50,6 +50,10 @@ kb_status Run(kb_engine* engine, Body body) {
   if (engine == nullptr) return KB_INVALID_ARGUMENT;
   engine->last = engine->poison ? engine->poison : Contained(body);
   if (engine->last.code == KB_DEVICE_ERROR) engine->poison = engine->last;
+  // Not every call that can fail for memory asks what there is.
+  if (engine->last.code == KB_OUT_OF_MEMORY && engine->last.free_bytes == 0) {
+    engine->last.free_bytes = engine->device->FreeBytes();
+  }
   return static_cast<kb_status>(engine->last.code);
 }
 
@@ -123,6 +127,10 @@ int64_t kb_needed_bytes(const kb_engine* engine) {
 
 int64_t kb_free_bytes(const kb_engine* engine) {
   return engine == nullptr ? 0 : engine->last.free_bytes;
+}
+
+int64_t kb_device_free_bytes(const kb_engine* engine) {
+  return engine == nullptr ? 0 : engine->device->FreeBytes();
 }
 
 kb_status kb_case_open(kb_engine* engine, const kb_case* spec) {

@@ -133,6 +133,8 @@ KB_API void kb_close(kb_engine* engine);
 KB_API const char* kb_error(const kb_engine* engine);
 KB_API int64_t kb_needed_bytes(const kb_engine* engine);
 KB_API int64_t kb_free_bytes(const kb_engine* engine);
+/* What is free on the device now, whatever the last call did; 0: that cannot be asked. */
+KB_API int64_t kb_device_free_bytes(const kb_engine* engine);
 
 /* Allocates the operands between guard bands, fills the inputs from the seed, poisons the output
  * with 0xFF. */

@@ -22,6 +22,9 @@ constexpr char kConflicts[] = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.su
 constexpr char kTensor[] = "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active";
 constexpr char kTensorInteger[] =
     "sm__pipe_tensor_op_imma_cycles_active.avg.pct_of_peak_sustained_active";
+constexpr char kTensorDouble[] =
+    "sm__pipe_tensor_op_dmma_cycles_active.avg.pct_of_peak_sustained_active";
+constexpr char kDouble[] = "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active";
 constexpr char kIssue[] = "smsp__issue_active.avg.pct_of_peak_sustained_active";
 constexpr char kWarps[] = "sm__warps_active.avg.pct_of_peak_sustained_active";
 constexpr std::string_view kStallBegin = "smsp__average_warps_issue_stalled_";
@@ -82,7 +85,9 @@ double ConflictShare(const KernelRow& row) {
 std::vector<Unit> Units(const KernelRow& row) {
   return {{"dram", "device memory", row.Value(kDram)},
           {"l2", "the L2 cache", row.Value(kL2)},
-          {"tensor", "the tensor cores", std::max(row.Value(kTensor), row.Value(kTensorInteger))},
+          {"tensor", "the tensor cores",
+           std::max({row.Value(kTensor), row.Value(kTensorInteger), row.Value(kTensorDouble)})},
+          {"fp64", "the fp64 pipe", row.Value(kDouble)},
           {"shared-memory", "shared memory", row.Value(kShared)},
           {"issue", "instruction issue", row.Value(kIssue)},
           // The last, because the ones before are parts of it and name more.
@@ -164,9 +169,10 @@ Limiter Latency(const KernelRow& row, const Unit& busiest) {
 }  // namespace
 
 std::vector<std::string> MetricsFor(const std::string& architecture) {
-  std::vector<std::string> metrics = {kDuration, kDram,   kDramBytes,        kL2,        kL1,
-                                      kSm,       kShared, kSharedWavefronts, kConflicts, kTensor,
-                                      kIssue,    kWarps,  kTensorInteger};
+  std::vector<std::string> metrics = {
+      kDuration, kDram,   kDramBytes,        kL2,           kL1,
+      kSm,       kShared, kSharedWavefronts, kConflicts,    kTensor,
+      kIssue,    kWarps,  kTensorInteger,    kTensorDouble, kDouble};
   for (const Stall& stall : kStalls) {
     const bool hopper = std::string_view(stall.name) == "gmma";
     if (!hopper || architecture == "sm_90") metrics.push_back(StallMetric(stall.name));

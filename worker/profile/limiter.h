@@ -13,7 +13,7 @@ namespace kbench::profile {
 std::vector<std::string> MetricsFor(const std::string& architecture);
 
 struct Limiter {
-  // dram, l2, l1, shared-memory, bank-conflicts, tensor, issue, latency; empty: nothing was
+  // dram, l2, l1, shared-memory, bank-conflicts, tensor, fp64, issue, latency; empty: nothing was
   // measured.
   std::string name;
   std::string sentence;

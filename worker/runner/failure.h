@@ -2,6 +2,7 @@
 // Stateless; thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "kbench/v1/runner.pb.h"
@@ -18,6 +19,8 @@ void SetFailure(v1::Outcome outcome, const std::string& reason, const std::strin
 void SetEngineFailure(const kb_engine* engine, kb_status status, const std::string& launch_error,
                       v1::RunnerFailure* failure);
 
-void SetImplementationFailure(const ImplementationError& error, v1::RunnerFailure* failure);
+// `free_bytes`: of the device when the implementation failed; 0: unknown.
+void SetImplementationFailure(const ImplementationError& error, std::int64_t free_bytes,
+                              v1::RunnerFailure* failure);
 
 }  // namespace kbench

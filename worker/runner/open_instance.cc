@@ -128,7 +128,7 @@ bool OpenInstance::CreateAll(const DeviceContext& context, v1::RunnerFailure* fa
     auto created = implementation_.create(problem_, Pointers(engine_, set), context);
     if (set == 0) create_seconds_ = SystemClock().SteadySeconds() - begin;
     if (!created) {
-      SetImplementationFailure(created.error(), failure);
+      SetImplementationFailure(created.error(), kb_device_free_bytes(engine_), failure);
       return false;
     }
     instances_.push_back(std::move(created).value());

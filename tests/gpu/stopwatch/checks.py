@@ -55,6 +55,15 @@ def near_ncu(cell, sides, event_cost):
     return _within(cell, name, ours, theirs, max(NCU_RATIO * theirs, floor), unit)
 
 
+def near_span(cell, sides, event_cost):
+    """Several kernels a launch: from the first one's beginning to the last one's end. CUPTI tells no cycles."""
+    name = "clean less event cost = CUPTI span"
+    if check := missing(cell, name, sides, ("clean", "cupti"), event_cost):
+        return check
+    theirs = sides["cupti"].seconds
+    return _within(cell, name, less_cost(sides["clean"], event_cost), theirs, max(NCU_RATIO * theirs, NCU_SECONDS), "us")
+
+
 def nearer_than(cell, sides, event_cost, other, nvbench_absent):
     name = f"nearer to ncu than {other}"
     if check := missing(cell, name, sides, ("clean", "ncu", other), event_cost, ("nvbench",) if nvbench_absent else ()):

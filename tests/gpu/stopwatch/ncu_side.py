@@ -19,14 +19,18 @@ SECONDS = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3,
 
 def measure(ncu, launchers, cells):
     """Readings by the keys of the cells."""
+    return readings(profile(ncu, child.command("ncu_target", launchers, LAUNCHES, *(cell.key for cell in cells))), cells)
+
+
+def profile(ncu, target):
+    """The kernels that a program runs between cudaProfilerStart and -Stop, see parse()."""
     path = find(ncu)
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder) / "ncu.csv"
-        target = child.command("ncu_target", launchers, LAUNCHES, *(cell.key for cell in cells))
         child.run([path, "--target-processes", "all", "--profile-from-start", "off", "--cache-control", "all", "--clock-control", "none",
                    "--metrics", f"{DURATION},{CYCLES}", "--csv", "--print-units", "base", "--log-file", str(log), *target])
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-    return readings(parse(text), cells)
+    return parse(text)
 
 
 def find(ncu):
@@ -85,9 +89,9 @@ def _add(metrics, name, unit, value):
     metrics[name] = number
 
 
-def readings(kernels, cells, launches=LAUNCHES, warm=WARM):
+def readings(kernels, cells, launches=LAUNCHES, warm=WARM, marker=MARKER):
     """The kernels between two markers belong to one cell, in the cells' order; as many to every launch."""
-    marks = [i for i, kernel in enumerate(kernels) if MARKER in kernel["name"]]
+    marks = [i for i, kernel in enumerate(kernels) if marker in kernel["name"]]
     if len(marks) != len(cells) + 1:
         raise SideError(f"ncu saw {len(kernels)} kernels and {len(marks)} markers, where {len(cells)} cells have {len(cells) + 1}")
     found = {}

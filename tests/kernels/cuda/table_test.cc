@@ -99,6 +99,20 @@ TEST(CudaTables, TheBestVariantStandsHighest) {
   }
 }
 
+// cuda/registers gives a row to a group of lanes once: where a grid has no blocks for all rows, it
+// is the kernel of two reads, which strides, that runs, and that has no candidates.
+TEST(CudaTables, SoftmaxInRegistersOffersNothingBeyondAGrid) {
+  const auto candidates = [](const std::string& size) {
+    const Problem problem = MustMakeProblem("softmax", DType::kFp16, size);
+    for (const Implementation& line : CudaTable()) {
+      if (line.name == "cuda/registers") return line.candidates(problem);
+    }
+    return std::vector<std::string>{"no such line"};
+  };
+  EXPECT_FALSE(candidates("17179869184x1").empty());
+  EXPECT_TRUE(candidates("549755813888x1").empty());
+}
+
 // A card runs the newest code that is not above it; sm_90a is for Hopper alone.
 TEST(CompiledFor, TheCodeThatACardRuns) {
   EXPECT_EQ(cuda::CodeFor("89,90a", 90), 90);
@@ -127,6 +141,34 @@ TEST(CudaTables, WgmmaSaysWhatTmaCannotTake) {
   EXPECT_THAT(unsupported(DType::kBf16, "m=9,n=8,k=17,layout=tn"), HasSubstr("m=9"));
   EXPECT_EQ(unsupported(DType::kTf32, "m=9,n=4,k=4,layout=nt"), "");
   EXPECT_THAT(unsupported(DType::kTf32, "m=8,n=8,k=8,layout=nn"), HasSubstr("layout=nt"));
+}
+
+// The handing over of sums is what the sanitizer is to see: these are rows of
+// tests/gpu/sanitize.csv.
+TEST(CudaTables, WgmmaSplitsWhatTheSanitizerLooksAt) {
+  for (const auto& [dtype, size] : {std::pair{DType::kFp16, "m=2184,n=2040,k=1096"},
+                                    std::pair{DType::kTf32, "m=2184,n=2040,k=868,layout=nt"}}) {
+    for (const Implementation& line : CudaTable()) {
+      if (line.name != "cuda/wgmma" || line.kernel != "matmul") continue;
+      EXPECT_THAT(line.candidates(MustMakeProblem("matmul", dtype, size)),
+                  ::testing::Contains(HasSubstr(",split")))
+          << size;
+    }
+  }
+}
+
+// A test on a GPU that refuses every problem would pass for nothing.
+TEST(CudaTables, EveryImplementationTakesSomeOfTheSmallProblems) {
+  for (const auto* table : {&CudaTable(), &CublasTable(), &CudnnTable(), &TritonAotTable()}) {
+    for (const auto& [line, dtype] : testing::CellsOf(*table)) {
+      const std::vector<Problem> problems = testing::SmallProblems(line->kernel, dtype);
+      const auto taken = [&, refuses = line->unsupported](const Problem& problem) {
+        return refuses == nullptr || !refuses(problem);
+      };
+      EXPECT_TRUE(std::any_of(problems.begin(), problems.end(), taken))
+          << line->kernel << " " << line->name << " " << Info(dtype).name;
+    }
+  }
 }
 
 TEST(CudaTables, FlashAttentionSaysWhichHeadsItTakes) {

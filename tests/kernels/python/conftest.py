@@ -5,7 +5,9 @@ import shutil
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "kernels" / "python"))
+_ROOT = pathlib.Path(__file__).parents[3]
+sys.path.insert(0, str(_ROOT / "kernels" / "python"))
+sys.path.append(str(_ROOT / "tests" / "worker" / "runner_py"))  # fixture_kernels
 
 # What is compiled here neither comes from whoever runs the tests nor is left with them.
 _CACHES = {"TRITON_CACHE_DIR": "triton", "TORCHINDUCTOR_CACHE_DIR": "inductor"}

@@ -102,7 +102,7 @@ else:
             IMPLEMENTATIONS[0].create(problem, kp.operands(problem), Context(device="cpu", candidate="other"))
 
     def test_partial_sums_left_in_the_output_are_caught():
-        from faults.stale_sum import IMPLEMENTATIONS
+        from fixture_kernels.triton.stale_sum import IMPLEMENTATIONS
         problem = Problem("sum", "fp32", "n=100003")
         assert "launch 1" in kp.complaint(IMPLEMENTATIONS[0], problem, CPU)
         # Even where whoever measures hands out an output of zeros, a second launch shows it.

@@ -184,6 +184,20 @@ TEST_F(StoredTest, WhatIsNoTokenIsNotSentAndNotRepeated) {
   }
 }
 
+TEST_F(StoredTest, AFileThatOthersMayReadIsRefused) {
+  ASSERT_TRUE(StoreCredentials(path_, "lab:7600", Sample().credentials).ok());
+  ASSERT_TRUE(CredentialsFor("lab:7600", path_).ok());
+  for (const mode_t mode : {0644, 0640, 0604, 0660}) {
+    ASSERT_EQ(chmod(path_.c_str(), mode), 0);
+    const auto found = CredentialsFor("lab:7600", path_);
+    EXPECT_EQ(DetailsOf(found.status()).reason, "CREDENTIALS_EXPOSED");
+    EXPECT_THAT(MessageOf(found.status()), HasSubstr("chmod 600 " + path_));
+    EXPECT_EQ(DetailsOf(DefaultCredentials(path_).status()).reason, "CREDENTIALS_EXPOSED");
+  }
+  ASSERT_EQ(chmod(path_.c_str(), 0600), 0);
+  EXPECT_TRUE(CredentialsFor("lab:7600", path_).ok());
+}
+
 TEST_F(StoredTest, ADamagedFileIsTold) {
   std::filesystem::create_directories(dir_ + "/sub");
   std::ofstream(path_) << "{ half";

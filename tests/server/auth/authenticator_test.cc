@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -161,7 +162,39 @@ TEST_F(AuthenticatorTest, LocalUsersOfASharedSocket) {
                 "NO_CREDENTIALS");
 }
 
-TEST_F(AuthenticatorTest, ACertificateSaysWhoUntilItIsRevoked) {
+TEST_F(AuthenticatorTest, ACertificateOfOurAuthorityCountsByItsLineAlone) {
+  Authenticator authenticator = Make();
+  const auto authority = MakeAuthority(std::string(kAuthorityPrefix) + "lab", 10);
+  ASSERT_TRUE(authority.ok());
+  const auto pair = MakeClientCertificate(*authority, "bo", Role::kAdmin, 10);
+  ASSERT_TRUE(pair.ok());
+  const Presented shown{Transport::kTls, {}, pair->certificate, "bo", {"kbench://role/admin"}};
+  ExpectRefused(authenticator.Identify(shown, kNow), "UNKNOWN_CREDENTIALS");
+
+  Token token;
+  token.id = "c1";
+  token.hash = ReadCertificate(pair->certificate)->fingerprint;
+  token.certificate = true;
+  token.owner = "bo";
+  token.role = Role::kAdmin;
+  ASSERT_TRUE(AddToken(dir_ / "tokens", token).ok());
+  ASSERT_TRUE(tokens_.Refresh().ok());
+  EXPECT_TRUE(authenticator.Identify(shown, kNow).ok());
+  ASSERT_TRUE(RevokeToken(dir_ / "tokens", "c1").ok());
+  ASSERT_TRUE(tokens_.Refresh().ok());
+  ExpectRefused(authenticator.Identify(shown, kNow), "REVOKED_CREDENTIALS");
+
+  // The file of a backup without it, one that somebody moved away, a new one with others only.
+  std::filesystem::remove(dir_ / "tokens");
+  ASSERT_TRUE(tokens_.Refresh().ok());
+  EXPECT_TRUE(tokens_.missing());
+  ExpectRefused(authenticator.Identify(shown, kNow), "UNKNOWN_CREDENTIALS");
+  Invite(Role::kSubmitter);
+  EXPECT_FALSE(tokens_.missing());
+  ExpectRefused(authenticator.Identify(shown, kNow), "UNKNOWN_CREDENTIALS");
+}
+
+TEST_F(AuthenticatorTest, ACertificateOfAnotherAuthoritySaysWhoUntilItIsRevoked) {
   Authenticator authenticator = Make();
   const auto authority = MakeAuthority("test", 10);
   ASSERT_TRUE(authority.ok());

@@ -15,9 +15,12 @@
 #include <vector>
 
 #include "kbench/v1/account_service.grpc.pb.h"
+#include "kbench/v1/admin_service.grpc.pb.h"
+#include "kbench/v1/device_service.grpc.pb.h"
 #include "kbench/v1/job_service.grpc.pb.h"
 #include "kbench/v1/worker_service.grpc.pb.h"
 #include "proto/support/local_identity.h"
+#include "proto/support/user_name.h"
 #include "server/auth/methods.h"
 #include "server/auth/peer.h"
 #include "tests/server/auth/secured_server.h"
@@ -122,7 +125,7 @@ TEST(Gate, WhoAmIByEveryWayIn) {
   EXPECT_EQ(by_certificate.role(), "viewer");
   EXPECT_THAT(by_certificate.credential(), HasSubstr("certificate "));
   const auto by_socket = WhoAmI(MakeChannel("unix:" + server.socket_path()));
-  EXPECT_EQ(by_socket.owner(), auth::UserName(getuid()));
+  EXPECT_EQ(by_socket.owner(), UserName(getuid()));
   EXPECT_EQ(by_socket.role(), "admin");
 }
 
@@ -196,6 +199,19 @@ TEST(Gate, TheOwnerIsTheCaller) {
   EXPECT_TRUE(cancel(*admin).ok());
 }
 
+// As a worker of the device cpu0, which takes no job yet; until it is welcome.
+void SayHello(
+    grpc::ClientReaderWriter<kbench::v1::WorkerMessage, kbench::v1::CoordinatorMessage>& stream) {
+  kbench::v1::WorkerMessage hello;
+  hello.mutable_hello()->set_worker_id("host/cpu0");
+  hello.mutable_hello()->set_boot_id("boot");
+  *hello.mutable_hello()->mutable_device() = FakeDevice("cpu0", "cpu");
+  hello.mutable_hello()->mutable_device()->set_state("CALIBRATING");
+  ASSERT_TRUE(stream.Write(hello));
+  kbench::v1::CoordinatorMessage message;
+  ASSERT_TRUE(stream.Read(&message));
+}
+
 TEST(Gate, ARevokedCredentialEndsItsStreams) {
   SecuredServer server;
   const auto invited = server.Invite({.owner = "ana"});
@@ -220,14 +236,8 @@ TEST(Gate, ARevokedCredentialEndsItsStreams) {
   const auto workers = kbench::v1::WorkerService::NewStub(server.ChannelOf(worker_invited));
   grpc::ClientContext worker_context;
   const auto stream = workers->Connect(&worker_context);
-  kbench::v1::WorkerMessage hello;
-  hello.mutable_hello()->set_worker_id("host/cpu0");
-  hello.mutable_hello()->set_boot_id("boot");
-  *hello.mutable_hello()->mutable_device() = FakeDevice("cpu0", "cpu");
-  hello.mutable_hello()->mutable_device()->set_state("CALIBRATING");  // it takes no job
-  ASSERT_TRUE(stream->Write(hello));
+  SayHello(*stream);
   kbench::v1::CoordinatorMessage message;
-  ASSERT_TRUE(stream->Read(&message));
 
   const std::string tokens = server.config_dir() + "/tokens";
   ASSERT_TRUE(auth::RevokeToken(tokens, invited.token.id).ok());
@@ -264,7 +274,7 @@ TEST(Gate, ASharedSocketAsksWhoCalls) {
   ASSERT_EQ(stat(server.socket_path().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0666u);
   const auto channel = MakeChannel("unix:" + server.socket_path());
-  EXPECT_EQ(WhoAmI(channel).owner(), auth::UserName(getuid()));
+  EXPECT_EQ(WhoAmI(channel).owner(), UserName(getuid()));
   // A restart invalidates nothing.
   server.Start();
   EXPECT_EQ(WhoAmI(channel).role(), "admin");
@@ -336,6 +346,58 @@ std::vector<std::map<std::string, std::string>> AuditOf(const std::string& path,
   return lines;
 }
 
+TEST(Gate, AnAdminByTokenIsThatPersonWhateverTheirAccountIsCalled) {
+  SecuredServer server;
+  const auto boss = server.ChannelOf(server.Invite({.owner = "boss", .role = Role::kAdmin}));
+  const auto admin = kbench::v1::AdminService::NewStub(boss);
+  const auto workers = kbench::v1::WorkerService::NewStub(boss);
+  grpc::ClientContext session;
+  const auto stream = workers->Connect(&session);
+  SayHello(*stream);
+  kbench::v1::SubmitJobRequest request = MatmulJob();
+  request.set_validate_only(true);
+  request.set_owner("laptop-account");
+  grpc::ClientContext submitting;
+  kbench::v1::Job job;
+  ASSERT_TRUE(kbench::v1::JobService::NewStub(boss)->SubmitJob(&submitting, request, &job).ok());
+  EXPECT_EQ(job.owner(), "boss");
+  kbench::v1::DrainDeviceRequest drain;
+  drain.set_device("cpu0");
+  drain.set_reason("new fans");
+  drain.set_owner("laptop-account");
+  grpc::ClientContext draining;
+  kbench::v1::Device device;
+  ASSERT_TRUE(admin->DrainDevice(&draining, drain, &device).ok());
+  EXPECT_EQ(device.maintenance().by(), "boss");
+  kbench::v1::SetDefaultDeviceRequest set;
+  set.set_device("cpu0");
+  set.set_owner("laptop-account");
+  grpc::ClientContext setting;
+  kbench::v1::SetDefaultDeviceResponse done;
+  ASSERT_TRUE(admin->SetDefaultDevice(&setting, set, &done).ok());
+  grpc::ClientContext listing;
+  kbench::v1::ListDevicesRequest list;
+  list.set_owner("laptop-account");
+  kbench::v1::ListDevicesResponse devices;
+  ASSERT_TRUE(kbench::v1::DeviceService::NewStub(boss)->ListDevices(&listing, list, &devices).ok());
+  EXPECT_TRUE(devices.default_is_owners());
+  // Who, and which device: also of one that there is not.
+  drain.set_device("cpu9");
+  grpc::ClientContext missing;
+  EXPECT_FALSE(admin->DrainDevice(&missing, drain, &device).ok());
+  const std::string log = server.data_dir() + "/audit.log";
+  const auto drains = AuditOf(log, "/kbench.v1.AdminService/DrainDevice", 2);
+  ASSERT_EQ(drains.size(), 2u);
+  EXPECT_EQ(drains[0].at("owner"), "boss");
+  EXPECT_EQ(drains[0].at("device"), "cpu0");
+  EXPECT_EQ(drains[1].at("device"), "cpu9");
+  const auto defaults = AuditOf(log, "/kbench.v1.AdminService/SetDefaultDevice", 1);
+  ASSERT_EQ(defaults.size(), 1u);
+  EXPECT_EQ(defaults[0].at("device"), "cpu0");
+  session.TryCancel();
+  EXPECT_FALSE(stream->Finish().ok());
+}
+
 TEST(Gate, TheAuditLogSaysHowEveryChangingCallEnded) {
   SecuredServer server;
   const auto admin = server.ChannelOf(server.Invite({.owner = "root", .role = Role::kAdmin}));
@@ -349,6 +411,8 @@ TEST(Gate, TheAuditLogSaysHowEveryChangingCallEnded) {
     for (const std::string& request :
          {std::string(), std::string("\xff\xff\xff"), std::string(5u << 20, 'x')}) {
       answers.push_back(CallMethod(admin, method.path, request));
+      // A line is written after the answer is sent: the next call's must not overtake it.
+      AuditOf(server.data_dir() + "/audit.log", method.path, answers.size());
     }
     const auto lines = AuditOf(server.data_dir() + "/audit.log", method.path, answers.size());
     ASSERT_EQ(lines.size(), answers.size()) << method.path;

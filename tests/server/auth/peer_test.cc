@@ -71,10 +71,5 @@ TEST(IdentitySocket, TellsWhoHasConnected) {
   EXPECT_NE(access((path + kIdentitySuffix).c_str(), F_OK), 0);
 }
 
-TEST(UserName, IsTheAccountsOrANumber) {
-  EXPECT_EQ(UserName(0), "root");
-  EXPECT_EQ(UserName(3'999'999'999u), "uid3999999999");
-}
-
 }  // namespace
 }  // namespace kbench::server::auth

@@ -59,13 +59,34 @@ Caller Of(const std::string& owner, Role role, bool verified) {
   return caller;
 }
 
-TEST(Caller, OnlyAdminsAndUnverifiedCallersNameAnotherOwner) {
-  EXPECT_EQ(Of("ana", Role::kSubmitter, true).OwnerOf("bo"), "ana");
-  EXPECT_EQ(Of("ana", Role::kCode, true).OwnerOf(""), "ana");
-  EXPECT_EQ(Of("root", Role::kAdmin, true).OwnerOf("bo"), "bo");
-  EXPECT_EQ(Of("root", Role::kAdmin, true).OwnerOf(""), "root");
-  EXPECT_EQ(Of("", Role::kSubmitter, false).OwnerOf("bo"), "bo");
-  EXPECT_EQ(Of("", Role::kSubmitter, false).OwnerOf(""), "anonymous");
+TEST(Caller, WhoIsAuthenticatedIsThatOwnerAdminsToo) {
+  EXPECT_EQ(Of("ana", Role::kSubmitter, true).OwnerOf("bo").value(), "ana");
+  EXPECT_EQ(Of("ana", Role::kCode, true).OwnerOf("").value(), "ana");
+  EXPECT_EQ(Of("boss", Role::kAdmin, true).OwnerOf("root").value(), "boss");
+  EXPECT_EQ(Of("boss", Role::kAdmin, true).OwnerOf("").value(), "boss");
+  EXPECT_EQ(Of("boss", Role::kAdmin, true).OwnerOf("no name").value(), "boss") << "not even read";
+}
+
+TEST(Caller, WhereOnlyTheCallerCanSayItsWordCountsAndIsAName) {
+  Caller plain = Of("", Role::kSubmitter, false);
+  plain.says_owner = true;
+  EXPECT_EQ(plain.OwnerOf("bo").value(), "bo");
+  EXPECT_EQ(plain.OwnerOf("").value(), "anonymous");
+  Caller socket = Of("lab", Role::kAdmin, true);
+  socket.says_owner = true;
+  EXPECT_EQ(socket.OwnerOf("root").value(), "root");
+  EXPECT_EQ(socket.OwnerOf("").value(), "lab");
+  for (const std::string& bad : {std::string("a b"), std::string("-x"), std::string(65, 'a')}) {
+    for (const Caller& caller : {plain, socket}) {
+      const auto refused = caller.OwnerOf(bad);
+      ASSERT_FALSE(refused.ok()) << bad;
+      EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
+      const ErrorDetails details = DetailsOf(refused.status());
+      EXPECT_EQ(details.reason, "BAD_OWNER");
+      ASSERT_EQ(details.violations.size(), 1u);
+      EXPECT_EQ(details.violations[0].field, "owner");
+    }
+  }
 }
 
 TEST(Caller, OnlyTheOwnerOrAnAdminChangesAJob) {
@@ -80,14 +101,16 @@ TEST(Caller, OnlyTheOwnerOrAnAdminChangesAJob) {
 
 TEST(Caller, OutsideOfACallNobodyMayDoAnything) {
   EXPECT_EQ(CurrentCaller().role, Role::kNone);
-  EXPECT_EQ(CurrentCaller().OwnerOf("ana"), "anonymous");
+  EXPECT_EQ(CurrentCaller().OwnerOf("ana").value(), "anonymous");
   EXPECT_FALSE(CurrentCaller().CheckMayChange("", "cancel").ok());
   const Caller ana = Of("ana", Role::kSubmitter, true);
   {
     const CallScope scope(ana);
     EXPECT_EQ(CurrentCaller().owner, "ana");
     NoteJob("jobs/x");
+    NoteDevice("gpu0");
     EXPECT_EQ(scope.notes().job, "jobs/x");
+    EXPECT_EQ(scope.notes().device, "gpu0");
   }
   EXPECT_EQ(CurrentCaller().owner, "");
 }

@@ -120,8 +120,8 @@ const BadRequest kBadRequests[] = {
        for (int i = 0; i < 65; ++i) r.mutable_spec()->add_implementations("all");
      },
      kInvalid, "TOO_MANY_IMPLEMENTATIONS", "spec.implementations", "65"},
-    {"a long owner", [](auto& r) { r.set_owner(std::string(300, 'o')); }, kInvalid, "TOO_LONG",
-     "owner", "300 bytes, at most 256"},
+    {"a long owner", [](auto& r) { r.set_owner(std::string(300, 'o')); }, kInvalid, "BAD_OWNER",
+     "owner", "1 to 64 letters"},
     {"a spec that is large in all",
      [](auto& r) {
        r = MatmulJob(1000);
@@ -133,8 +133,8 @@ const BadRequest kBadRequests[] = {
        }
      },
      kInvalid, "TOO_LONG", "spec", "at most 1048576 are allowed"},
-    {"a newline in the owner", [](auto& r) { r.set_owner("ada\nroot"); }, kInvalid,
-     "CONTROL_CHARACTER", "owner", "ada?root"},
+    {"a newline in the owner", [](auto& r) { r.set_owner("ada\nroot"); }, kInvalid, "BAD_OWNER",
+     "owner", "ada?root"},
     {"an escape in a label",
      [](auto& r) { (*r.mutable_spec()->mutable_labels())["a"] = "\x1b[2J"; }, kInvalid,
      "CONTROL_CHARACTER", "spec.labels", "a=?[2J"},

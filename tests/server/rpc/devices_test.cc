@@ -47,10 +47,11 @@ class DevicesTest : public ::testing::Test {
     if (!status.ok()) return FromGrpc(status);
     return reply;
   }
-  absl::StatusOr<Device> Resume(const std::string& device) {
+  absl::StatusOr<Device> Resume(const std::string& device, const std::string& kind = "") {
     grpc::ClientContext context;
     ResumeDeviceRequest request;
     request.set_device(device);
+    request.set_kind(kind);
     Device reply;
     const grpc::Status status = admin()->ResumeDevice(&context, request, &reply);
     if (!status.ok()) return FromGrpc(status);
@@ -151,6 +152,33 @@ TEST_F(DevicesTest, ADrainOutlivesARestartAndAnAbsentWorker) {
   EXPECT_FALSE(back.Assign(0.3).has_value());
   ASSERT_TRUE(Resume("devices/cpu0").ok());
   back.RunOne();
+}
+
+TEST_F(DevicesTest, TheEndOfADrainLeavesAQuarantineAlsoAcrossARestart) {
+  FakeWorker worker(server_, "w", FakeDevice("cpu0", "cpu"));
+  ASSERT_TRUE(worker.Welcome());
+  ASSERT_TRUE(Quarantine("cpu0", "numbers look odd").ok());
+  const auto drained = Drain("cpu0", "new fans");
+  ASSERT_TRUE(drained.ok());
+  EXPECT_EQ(drained->state(), "QUARANTINED");
+  EXPECT_THAT(drained->state_message(),
+              AllOf(HasSubstr("numbers look odd"), HasSubstr("drained too: new fans")));
+  const Job waiting = server_.MustSubmit(MatmulJob(1, "cpu0"));
+  EXPECT_EQ(waiting.reason(), "QUARANTINED");
+  EXPECT_EQ(DetailsOf(Resume("cpu0", "everything").status()).reason, "UNKNOWN_KIND");
+  const auto resumed = Resume("cpu0");
+  ASSERT_TRUE(resumed.ok());
+  EXPECT_EQ(resumed->state(), "QUARANTINED");
+  EXPECT_EQ(resumed->maintenance().kind(), "quarantine");
+  EXPECT_EQ(resumed->state_message().find("new fans"), std::string::npos);
+  server_.Restart();
+  FakeWorker back(server_, "w", FakeDevice("cpu0", "cpu"), "boot2");
+  ASSERT_TRUE(back.Welcome());
+  EXPECT_EQ(WaitForState("cpu0", "QUARANTINED").maintenance().reason(), "numbers look odd");
+  EXPECT_FALSE(back.Assign(0.3).has_value());
+  ASSERT_TRUE(Resume("cpu0", "quarantine").ok());
+  back.RunOne();
+  server_.WaitFor(waiting.name(), JOB_STATE_SUCCEEDED);
 }
 
 TEST_F(DevicesTest, AJobWaitsForADeviceThatIsAwayAcrossARestart) {
@@ -305,6 +333,7 @@ TEST_F(DevicesTest, TheDefaultIsTheOwnersThenEverybodys) {
   EXPECT_EQ(server_.MustSubmit(MatmulJob(1, "gpu1")).spec().device(), "gpu1");
   server_.Restart();
   EXPECT_EQ(List("ada").default_device(), "gpu0");
+  EXPECT_EQ(List("ada").everybodys_default(), "model=L4");
   EXPECT_TRUE(List("ada").default_is_owners());
   EXPECT_EQ(List("bob").default_device(), "model=L4");
   EXPECT_FALSE(List("bob").default_is_owners());
@@ -313,7 +342,9 @@ TEST_F(DevicesTest, TheDefaultIsTheOwnersThenEverybodys) {
   ASSERT_TRUE(SetDefault("", "").ok());
   EXPECT_EQ(List("ada").default_device(), "");
   for (const char* wrong : {"gpu", "cc=9.0", "gpu7", "cc=x"}) {
-    EXPECT_FALSE(SetDefault(wrong, "ada").ok()) << wrong;
+    const ErrorDetails details = DetailsOf(SetDefault(wrong, "ada"));
+    ASSERT_EQ(details.violations.size(), 1u) << wrong;
+    EXPECT_EQ(details.violations[0].field, "device") << "there is no spec in this request";
   }
 }
 

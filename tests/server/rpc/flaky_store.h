@@ -63,8 +63,8 @@ class FlakyStore final : public store::Store {
       const store::MeasuredFilter& filter) override {
     return inner_->FindMeasured(filter);
   }
-  absl::StatusOr<std::vector<store::Poisoned>> PoisonedSince(double since) override {
-    return inner_->PoisonedSince(since);
+  absl::StatusOr<std::vector<store::Deaths>> DeathsSince(double since) override {
+    return inner_->DeathsSince(since);
   }
   absl::StatusOr<std::vector<v1::Artifact>> ListArtifacts(const std::string& job) override {
     return inner_->ListArtifacts(job);

@@ -5,6 +5,7 @@
 
 #include "proto/support/clock.h"
 #include "proto/support/rpc_status.h"
+#include "server/rpc/visible.h"
 #include "tests/server/rpc/harness.h"
 
 namespace kbench::server {
@@ -60,6 +61,28 @@ AttemptResult EndOfHold(const AttemptId& id, const std::string& message) {
   *result.mutable_id() = id;
   result.mutable_hold()->set_message(message);
   return result;
+}
+
+// As a call over plain TCP would see it, and one of the owner known by a token.
+TEST(Visible, ValuesOfAnEnvironmentAreTheOwnersAndAdmins) {
+  Job job;
+  job.set_owner("ada");
+  (*job.mutable_spec()->mutable_hold()->mutable_environment())["HF_TOKEN"] = "secret";
+  const auto seen = [&](const std::string& owner, auth::Role role, bool verified) {
+    auth::Caller caller;
+    caller.owner = owner;
+    caller.role = role;
+    caller.verified = verified;
+    Job copy = job;
+    HideEnvironmentFrom(caller, copy);
+    return copy.spec().hold().environment().at("HF_TOKEN");
+  };
+  EXPECT_EQ(seen("ada", auth::Role::kSubmitter, true), "secret");
+  EXPECT_EQ(seen("root", auth::Role::kAdmin, true), "secret");
+  EXPECT_EQ(seen("bo", auth::Role::kCode, true), kHiddenValue);
+  EXPECT_EQ(seen("bo", auth::Role::kViewer, true), kHiddenValue);
+  EXPECT_EQ(seen("ada", auth::Role::kSubmitter, false), kHiddenValue) << "so anybody could say";
+  EXPECT_EQ(seen("", auth::Role::kSubmitter, false), kHiddenValue);
 }
 
 class HoldsTest : public ::testing::Test {

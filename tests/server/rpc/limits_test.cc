@@ -192,6 +192,10 @@ TEST(Poison, TheSameCaseIsRefusedForAnHourUnlessFresh) {
   EXPECT_EQ(DetailsOf(refused).metadata["job"], "jobs/a");
   EXPECT_EQ(DetailsOf(refused).violations.at(0).field, "spec.cases[1]");
   EXPECT_THAT(MessageOf(refused), ::testing::HasSubstr("2 min ago"));
+  EXPECT_THAT(MessageOf(refused), ::testing::HasSubstr("case 2 of 2, sum"));
+  v1::JobSpec elsewhere = spec;
+  elsewhere.set_device("gpu1");
+  EXPECT_FALSE(memory.Check(elsewhere, 1120).ok()) << "what it asks for kills wherever it runs";
   v1::JobSpec other = spec;
   other.mutable_cases()->RemoveLast();
   EXPECT_TRUE(memory.Check(other, 1120).ok()) << "only the case that killed";

@@ -31,9 +31,10 @@ store::StoredDevices Stored(const std::vector<store::DeviceChanges>& changes) {
   for (const auto& change : changes) {
     for (const auto& record : change.maintenance) {
       std::erase_if(stored.maintenance, [&](const auto& old) {
-        return old.device == record.device && old.automatic == record.automatic;
+        return old.device == record.device && old.automatic == record.automatic &&
+               old.maintenance.kind() == record.maintenance.kind();
       });
-      if (!record.maintenance.kind().empty()) stored.maintenance.push_back(record);
+      if (!record.ended) stored.maintenance.push_back(record);
     }
     for (const auto& fault : change.faults) {
       std::erase_if(stored.faults, [&](const auto& old) { return old.device == fault.device; });
@@ -61,9 +62,48 @@ TEST(MaintenanceBook, WhatAPersonAskedForStandsUntilAPersonEndsIt) {
     EXPECT_TRUE(book.OnCanary("gpu0", "boot", Canary(i)).stored.empty());
   }
   EXPECT_EQ(book.Blocked("gpu0"), "DRAINING") << "canaries end what kbench began";
-  EXPECT_EQ(book.End("gpu0").size(), 1u);
+  EXPECT_EQ(book.End("gpu0", "").size(), 1u);
   EXPECT_EQ(book.Blocked("gpu0"), "");
-  EXPECT_TRUE(book.End("gpu0").empty());
+  EXPECT_TRUE(book.End("gpu0", "").empty());
+}
+
+TEST(MaintenanceBook, ADrainAndAQuarantineAreTwoFacts) {
+  MaintenanceBook book;
+  store::DeviceChanges asked;
+  asked.maintenance.push_back(book.Ask("gpu0", "quarantine", "looks odd", "ana", kNow));
+  asked.maintenance.push_back(book.Ask("gpu0", "drain", "new fans", "bo", kNow));
+  EXPECT_EQ(book.Blocked("gpu0"), "QUARANTINED") << "the doubt counts before the fans";
+  EXPECT_EQ(book.TextOf("gpu0"),
+            "looks odd (since 2023-11-14 22:13 UTC by ana); drained too: new fans (since "
+            "2023-11-14 22:13 UTC by bo)");
+  MaintenanceBook after;
+  after.Restore(Stored({asked}));
+  EXPECT_EQ(after.TextOf("gpu0"), book.TextOf("gpu0"));
+  // The end of the drain leaves the quarantine, also after another restart.
+  store::DeviceChanges resumed;
+  resumed.maintenance = after.End("gpu0", "");
+  ASSERT_EQ(resumed.maintenance.size(), 1u);
+  EXPECT_EQ(resumed.maintenance[0].maintenance.kind(), "drain");
+  after.Restore(Stored({asked, resumed}));
+  EXPECT_EQ(after.Blocked("gpu0"), "QUARANTINED");
+  EXPECT_EQ(after.Of("gpu0")->reason(), "looks odd");
+  EXPECT_EQ(after.End("gpu0", "drain").size(), 0u) << "there is none any more";
+  EXPECT_EQ(after.End("gpu0", "").size(), 1u) << "what is left is what was meant";
+  EXPECT_EQ(after.Blocked("gpu0"), "");
+}
+
+TEST(MaintenanceBook, OnlyWhatIsNamedEnds) {
+  MaintenanceBook book;
+  Faults faults;
+  Add(faults, "ECC", 1);
+  book.OnFaults("gpu0", "boot", faults, kNow);
+  book.Ask("gpu0", "quarantine", "looks odd", "ana", kNow);
+  book.Ask("gpu0", "drain", "new fans", "ana", kNow);
+  EXPECT_EQ(book.End("gpu0", "quarantine").size(), 2u) << "a person's and kbench's";
+  EXPECT_EQ(book.Blocked("gpu0"), "DRAINING");
+  book.Ask("gpu0", "quarantine", "looks odd", "ana", kNow);
+  EXPECT_EQ(book.End("gpu0", "all").size(), 2u);
+  EXPECT_EQ(book.Of("gpu0"), nullptr);
 }
 
 TEST(MaintenanceBook, AFaultIsActedUponOnceAlsoAfterARestart) {
@@ -79,7 +119,7 @@ TEST(MaintenanceBook, AFaultIsActedUponOnceAlsoAfterARestart) {
   EXPECT_EQ(book.Of("gpu0")->by(), "kbench");
   EXPECT_TRUE(book.OnFaults("gpu0", "boot1", faults, kNow).stored.empty());
   store::DeviceChanges ended;
-  ended.maintenance = book.End("gpu0");
+  ended.maintenance = book.End("gpu0", "");
   const store::StoredDevices stored = Stored({first.stored, ended});
   EXPECT_TRUE(stored.maintenance.empty());
 
@@ -90,7 +130,7 @@ TEST(MaintenanceBook, AFaultIsActedUponOnceAlsoAfterARestart) {
   Add(faults, "ECC", 3);
   EXPECT_THAT(after.OnFaults("gpu0", "boot1", faults, kNow).quarantined,
               ::testing::ElementsAre("ECC"));
-  after.End("gpu0");
+  after.End("gpu0", "");
   // Another boot counts from one again.
   Faults anew;
   Add(anew, "WRONG_RESULTS", 1);

@@ -46,6 +46,21 @@ TEST(Selection, HiddenOnesRunByTheirExactNameOnly) {
   EXPECT_THAT(Chosen({"selftest"}), ElementsAre("selftest")) << "no family: the worker refuses it";
 }
 
+TEST(Selection, TheDefaultChoiceBesideOthers) {
+  EXPECT_THAT(Chosen({"default"}), ElementsAre("cpu/onednn"));
+  EXPECT_THAT(Chosen({"default", "cpu/naive"}), ElementsAre("cpu/naive", "cpu/onednn"));
+  EXPECT_THAT(Chosen({"cpu/naive", "default", "torch"}),
+              ElementsAre("cpu/naive", "cpu/onednn", "torch"))
+      << "what is asked for and absent keeps its row";
+}
+
+TEST(Selection, AnOptionalWordIsNothingWhereTheDeviceHasNothing) {
+  EXPECT_THAT(Chosen({"cpu/naive?", "torch?"}), ElementsAre("cpu/naive"));
+  EXPECT_THAT(Chosen({"default", "cpu?"}), ElementsAre("cpu/naive", "cpu/onednn"));
+  EXPECT_THAT(Chosen({"torch?"}), IsEmpty());
+  EXPECT_THAT(Chosen({"?"}), ElementsAre("?")) << "a mark alone is a name like any other";
+}
+
 TEST(Selection, OnlyHiddenDefaultsAreNoDefaults) {
   kbench::v1::Device device;
   Add(&device, "cpu/naive", false);

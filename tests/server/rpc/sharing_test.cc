@@ -274,6 +274,30 @@ TEST_F(CacheTest, AResultThatComesWhileItWaitsIsTakenToo) {
   EXPECT_EQ(server_.WaitFor(job.name(), JOB_STATE_SUCCEEDED).cases(0).results_of(), leader.name());
 }
 
+TEST(PoisonOverJobs, TwoOwnersWithTheSameKillTwoWorkersAndNoThird) {
+  TestServer server;
+  const Job first = server.MustSubmit(MatmulJob(2));
+  SubmitJobRequest others = MatmulJob();  // the first one's case 1 of 2
+  others.set_owner("bo");
+  const Job second = server.MustSubmit(others);
+  for (const char* boot : {"boot1", "boot2"}) {
+    FakeWorker worker(server, "w1", FakeDevice("cpu", "cpu"), boot);
+    const auto assign = worker.Assign();
+    ASSERT_TRUE(assign.has_value());
+    EXPECT_EQ(assign->id().case_index(), 0) << "whoever's of the two it is";
+    // A death also counts when the coordinator has been away in between.
+    worker.Disconnect();
+    server.Restart();
+  }
+  FakeWorker third(server, "w1", FakeDevice("cpu", "cpu"), "boot3");
+  third.RunOne();
+  const Job failed = server.WaitFor(first.name(), JOB_STATE_FAILED);
+  EXPECT_EQ(failed.cases(0).reason(), "POISON");
+  EXPECT_EQ(failed.cases(1).state(), JOB_STATE_SUCCEEDED);
+  EXPECT_THAT(failed.message(), ::testing::HasSubstr("case 1 of 2"));
+  EXPECT_EQ(server.WaitFor(second.name(), JOB_STATE_FAILED).reason(), "POISON");
+}
+
 TEST(PoisonOverJobs, TheSameCaseIsRefusedAlsoAfterARestartUnlessFresh) {
   TestServer server;
   const Job job = server.MustSubmit(MatmulJob());

@@ -236,6 +236,57 @@ TEST(Workers, TwoDeathsMakeACasePoison) {
   EXPECT_EQ(failed.cases(1).state(), JOB_STATE_SUCCEEDED);
 }
 
+Device OnlyDevice(TestServer& server) {
+  const std::vector<Device> devices = Devices(server);
+  return devices.size() == 1 ? devices.front() : Device();
+}
+
+Device WaitForReason(TestServer& server, const std::string& reason) {
+  for (int i = 0; i < 1000 && OnlyDevice(server).state_reason() != reason; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return OnlyDevice(server);
+}
+
+TEST(Workers, AConnectedWorkerThatSaysNothingIsOfflineForEverybody) {
+  CoordinatorOptions options = TestServer::DefaultOptions();
+  options.scheduler.lease_seconds = 0.4;
+  TestServer server(options);
+  const kbench::v1::Job job = server.MustSubmit(MatmulJob());
+  FakeWorker stopped(server, "w1", FakeDevice("cpu", "cpu"));
+  const auto assign = stopped.Assign();
+  ASSERT_TRUE(assign.has_value());
+  stopped.Beat({HeldOf(assign->id(), false)}, "BUSY");
+  // As after a SIGSTOP: the stream stands, and nothing comes.
+  const Device silent = WaitForReason(server, "WORKER_SILENT");
+  EXPECT_EQ(silent.state(), "OFFLINE");
+  EXPECT_THAT(silent.state_message(), ::testing::HasSubstr("says nothing"));
+  grpc::ClientContext context;
+  ExplainJobRequest why;
+  why.set_name(job.name());
+  Explanation explanation;
+  ASSERT_TRUE(server.jobs().ExplainJob(&context, why, &explanation).ok());
+  EXPECT_EQ(explanation.rule(), "DEVICE_OFFLINE");
+  stopped.Beat({}, "READY");
+  EXPECT_EQ(WaitForReason(server, "").state(), "READY");
+}
+
+TEST(Workers, AStoppingWorkersDeviceTakesNothingNewAndSaysSo) {
+  TestServer server;
+  server.MustSubmit(MatmulJob());
+  FakeWorker worker(server, "w1", FakeDevice("cpu", "cpu"));
+  const auto assign = worker.Assign();
+  ASSERT_TRUE(assign.has_value());
+  Heartbeat beat;
+  beat.set_device_state("BUSY");
+  beat.set_draining(true);
+  *beat.add_held() = HeldOf(assign->id(), false);
+  worker.Beat(beat);
+  const Device stopping = WaitForReason(server, "WORKER_STOPPING");
+  EXPECT_EQ(stopping.state(), "DRAINING");
+  EXPECT_THAT(stopping.state_message(), ::testing::HasSubstr("is stopping"));
+}
+
 TEST(Workers, ASilentWorkersLeaseExpiresAndItsLateResultIsFencedOff) {
   CoordinatorOptions options = TestServer::DefaultOptions();
   options.scheduler.lease_seconds = 0.4;

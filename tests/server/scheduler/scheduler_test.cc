@@ -1,40 +1,8 @@
 // The scheduler's rules one by one, with a fake time.
-#include "server/scheduler/scheduler.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "tests/server/scheduler/world.h"
+#include "tests/server/scheduler/scheduler_fixture.h"
 
 namespace kbench::scheduler {
 namespace {
-
-using Kind = AttemptEnd::Kind;
-
-class SchedulerTest : public ::testing::Test {
- protected:
-  void TearDown() override { EXPECT_EQ(world_.Check(), ""); }
-
-  AssignTo OneAssign() {
-    const std::vector<AssignTo> assigns = world_.TakeAssigns();
-    EXPECT_EQ(assigns.size(), 1u);
-    return assigns.empty() ? AssignTo{} : assigns.front();
-  }
-  // Runs everything there is on one well-behaved worker; the cases in the order they ran.
-  std::vector<CaseRef> RunAll(const WorkerEntry& worker) {
-    std::vector<CaseRef> order;
-    for (auto assigns = world_.TakeAssigns(); !assigns.empty(); assigns = world_.TakeAssigns()) {
-      EXPECT_EQ(assigns.size(), 1u);
-      order.push_back(assigns.front().ref);
-      EXPECT_TRUE(world_.Result(worker.worker_id, HeldOf(assigns.front())));
-    }
-    return order;
-  }
-
-  World world_;
-  WorkerEntry cpu_ = world_.Worker("w-cpu", "boot1", "cpu", "cpu");
-  WorkerEntry gpu_ = world_.Worker("w-gpu", "boot1", "gpu0", "cuda");
-};
 
 TEST_F(SchedulerTest, OfOneOwnerTheHigherPriorityThenTheShorterThenTheEarlier) {
   world_.Add("jobs/a", 2, "cpu");
@@ -180,25 +148,6 @@ TEST_F(SchedulerTest, AFinishedAttemptIsSentAgainByANewBoot) {
   EXPECT_TRUE(world_.TakeAssigns().empty()) << "it is not run twice";
   EXPECT_TRUE(world_.Result("w-cpu", HeldOf(assign)));
   EXPECT_EQ(world_.Hello(cpu_, {HeldOf(assign, true)}).held[0].second, HeldAction::kKill);
-}
-
-TEST_F(SchedulerTest, TwoDeathsOfTheWorkerMakeACasePoison) {
-  world_.Hello(cpu_);
-  world_.Add("jobs/a", 2, "cpu");
-  OneAssign();
-  cpu_.boot_id = "boot2";
-  world_.Hello(cpu_);
-  const AssignTo again = OneAssign();
-  EXPECT_EQ(again.ref.index, 0) << "lost at once, without waiting for its lease";
-  cpu_.boot_id = "boot3";
-  world_.Hello(cpu_);
-  EXPECT_EQ(world_.CaseOf("jobs/a", 0).state, State::kFailed);
-  EXPECT_EQ(world_.CaseOf("jobs/a", 0).reason, "POISON");
-  const AssignTo next = OneAssign();
-  EXPECT_EQ(next.ref.index, 1) << "the next case of the job runs";
-  world_.Result("w-cpu", HeldOf(next));
-  EXPECT_EQ(world_.Job("jobs/a").state, State::kFailed);
-  EXPECT_EQ(world_.Job("jobs/a").reason, "POISON");
 }
 
 TEST_F(SchedulerTest, FaultsOfTheMachineAreTriedThreeTimes) {
@@ -461,73 +410,6 @@ TEST_F(SchedulerTest, ACancelEndsWhatIsOnlyHeldAsFinished) {
   world_.Beat(cpu_, {HeldOf(b, true)});
   world_.Tick();
   EXPECT_EQ(world_.Job("jobs/b").state, State::kCancelled);
-}
-
-class SharingTest : public SchedulerTest {
- protected:
-  void AddOne(const std::string& name, const std::string& device) {
-    JobEntry job;
-    job.name = name;
-    job.device = device;
-    Case item;
-    item.ref = {name, 0};
-    job.cases.push_back(item);
-    world_.AddEntry(std::move(job));
-  }
-  WorkerEntry gpu0_ = world_.Worker("w-gpu0", "boot1", "gpu0", "cuda");
-  WorkerEntry gpu1_ = world_.Worker("w-gpu1", "boot1", "gpu1", "cuda");
-};
-
-TEST_F(SharingTest, AWaitingCaseIsFinishedByTheRunOfAnother) {
-  world_.Hello(gpu0_);
-  AddOne("jobs/a", "gpu");
-  EXPECT_EQ(OneAssign().ref.job, "jobs/a");
-  AddOne("jobs/b", "gpu");
-  EXPECT_TRUE(world_.scheduler().WaitsFor({"jobs/b", 0}, gpu0_.worker_id));
-  world_.Reused({"jobs/b", 0});
-  world_.Apply(world_.scheduler().FinishCase(world_.now(), {"jobs/b", 0}, {"jobs/a", 0}, "gpu0"));
-  EXPECT_EQ(world_.Job("jobs/b").state, State::kSucceeded);
-  EXPECT_EQ(world_.CaseOf("jobs/b", 0).results_of, "jobs/a");
-  EXPECT_EQ(world_.CaseOf("jobs/b", 0).attempts, 0);
-}
-
-TEST_F(SharingTest, OnlyAWaitingCaseIsFinishedByAnother) {
-  world_.Hello(gpu0_);
-  AddOne("jobs/a", "gpu");
-  const AssignTo assign = OneAssign();
-  EXPECT_TRUE(
-      world_.scheduler().FinishCase(world_.now(), {"jobs/a", 0}, {"jobs/x", 0}, "gpu0").empty())
-      << "it runs";
-  EXPECT_TRUE(world_.scheduler().IsOpen(gpu0_.worker_id, HeldOf(assign)));
-  EXPECT_FALSE(world_.scheduler().IsOpen(gpu1_.worker_id, HeldOf(assign)));
-  EXPECT_FALSE(world_.scheduler().WaitsFor({"jobs/a", 0}, gpu0_.worker_id));
-}
-
-TEST_F(SharingTest, CasesThatEndedBeforeTheJobBeganAreTakenAsTheyAre) {
-  world_.Hello(gpu0_);
-  world_.Hello(gpu1_);
-  for (const bool all : {false, true}) {
-    JobEntry job;
-    job.name = all ? "jobs/all" : "jobs/some";
-    job.device = "gpu";
-    for (int i = 0; i < 2; ++i) {
-      Case item;
-      item.ref = {job.name, i};
-      if (i == 0 || all) {
-        item.state = State::kSucceeded;
-        item.results_of = "jobs/old";
-        item.device = "gpu1";
-        world_.Reused(item.ref);
-      }
-      job.cases.push_back(item);
-    }
-    world_.AddEntry(std::move(job));
-    EXPECT_EQ(world_.Check(), "");
-  }
-  EXPECT_EQ(world_.Job("jobs/all").state, State::kSucceeded);
-  const AssignTo assign = OneAssign();
-  EXPECT_EQ(assign.ref, (CaseRef{"jobs/some", 1}));
-  EXPECT_EQ(assign.worker_id, gpu1_.worker_id) << "where the others were measured";
 }
 
 TEST_F(SchedulerTest, ACaseThatCannotBeTriedFailsAlone) {

@@ -403,7 +403,7 @@ TEST_P(StoreConformance, DevicesMaintenanceFaultsAndDefaultsAreKept) {
   (*known.device.mutable_labels())["rack"] = "a";
   known.seen_at = 1'700'000'000.5;
   batch.devices.known.push_back(known);
-  MaintenanceRecord asked{"gpu0", false, {}};
+  MaintenanceRecord asked{"gpu0", false, {}, false};
   asked.maintenance.set_kind("drain");
   asked.maintenance.set_reason("new fans");
   asked.maintenance.set_by("ana");
@@ -412,7 +412,9 @@ TEST_P(StoreConformance, DevicesMaintenanceFaultsAndDefaultsAreKept) {
   automatic.automatic = true;
   automatic.maintenance.set_kind("quarantine");
   automatic.maintenance.set_good_canaries(2);
-  batch.devices.maintenance = {asked, automatic};
+  MaintenanceRecord doubted = automatic;
+  doubted.automatic = false;
+  batch.devices.maintenance = {asked, automatic, doubted};
   batch.devices.faults.push_back({"gpu0", "boot1", 7});
   batch.devices.defaults = {{"", "gpu0"}, {"ana", "model=L4"}};
   ASSERT_TRUE(CommitNow(*store_, batch).first.ok());
@@ -422,10 +424,12 @@ TEST_P(StoreConformance, DevicesMaintenanceFaultsAndDefaultsAreKept) {
   ASSERT_EQ(stored->known.size(), 1u);
   EXPECT_EQ(stored->known[0].device.labels().at("rack"), "a");
   EXPECT_EQ(stored->known[0].seen_at, 1'700'000'000.5);
-  ASSERT_EQ(stored->maintenance.size(), 2u);
+  ASSERT_EQ(stored->maintenance.size(), 3u) << "none stands in place of another one";
   EXPECT_EQ(stored->maintenance[0].maintenance.SerializeAsString(),
             asked.maintenance.SerializeAsString());
-  EXPECT_EQ(stored->maintenance[1].maintenance.good_canaries(), 2);
+  EXPECT_EQ(stored->maintenance[1].maintenance.kind(), "quarantine");
+  EXPECT_FALSE(stored->maintenance[1].automatic);
+  EXPECT_EQ(stored->maintenance[2].maintenance.good_canaries(), 2);
   ASSERT_EQ(stored->faults.size(), 1u);
   EXPECT_EQ(stored->faults[0].number, 7);
   ASSERT_EQ(stored->defaults.size(), 2u);
@@ -433,14 +437,15 @@ TEST_P(StoreConformance, DevicesMaintenanceFaultsAndDefaultsAreKept) {
 
   Batch end;
   end.devices.forgotten.push_back("gpu0");
-  end.devices.maintenance = {{"gpu0", true, {}}};
+  automatic.ended = doubted.ended = true;
+  end.devices.maintenance = {automatic, doubted};
   end.devices.faults.push_back({"gpu0", "boot2", 1});
   end.devices.defaults = {{"", "cpu"}, {"ana", ""}};
   ASSERT_TRUE(CommitNow(*store_, end).first.ok());
   stored = store_->ReadDevices();
   EXPECT_TRUE(stored->known.empty());
   ASSERT_EQ(stored->maintenance.size(), 1u);
-  EXPECT_FALSE(stored->maintenance[0].automatic);
+  EXPECT_EQ(stored->maintenance[0].maintenance.kind(), "drain");
   EXPECT_EQ(stored->faults[0].boot_id, "boot2");
   ASSERT_EQ(stored->defaults.size(), 1u);
   EXPECT_EQ(stored->defaults[0].device, "cpu");

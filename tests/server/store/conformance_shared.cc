@@ -86,20 +86,32 @@ TEST_P(StoreConformance, WhatWasMeasuredIsFoundByItsKeyAndAge) {
   EXPECT_TRUE(store_->FindMeasured(filter)->empty());
 }
 
-TEST_P(StoreConformance, PoisonIsFoundByTime) {
-  Batch batch = JobBatch(MakeJob("jobs/a", 3, 1));
+TEST_P(StoreConformance, DeathsOfWorkersAreFoundByTimeAndWhileTheCaseIsOpen) {
+  Batch batch = JobBatch(MakeJob("jobs/a", 5, 1));
   for (int i = 0; i < 3; ++i) {
     batch.cases.push_back(EndedAt("jobs/a", i, State::kFailed, 100 + i));
     batch.cases.back().state.reason = i == 1 ? "INFRA" : "POISON";
+    batch.cases.back().state.worker_deaths = i == 1 ? 1 : 2;
   }
+  // One that nothing killed, and one that is tried again after its worker's death.
+  batch.cases.push_back(EndedAt("jobs/a", 3, State::kSucceeded, 101));
+  batch.cases.push_back(EndedAt("jobs/a", 4, State::kQueued, 0));
+  batch.cases.back().state.worker_deaths = 1;
+  batch.cases.back().state.started_at = 99;
   ASSERT_TRUE(CommitNow(*store_, std::move(batch)).first.ok());
-  const auto all = store_->PoisonedSince(100);
+  const auto all = store_->DeathsSince(100);
   ASSERT_TRUE(all.ok());
-  ASSERT_EQ(all->size(), 2u);
-  EXPECT_EQ(all->at(1).ref.index, 2);
-  EXPECT_EQ(all->at(1).ended_at, 102);
-  EXPECT_EQ(all->at(1).spec.cases(2).shape(), "m=3");
-  EXPECT_EQ(store_->PoisonedSince(101)->size(), 1u);
+  ASSERT_EQ(all->size(), 4u);
+  EXPECT_EQ(all->at(0).ref.index, 4);
+  EXPECT_EQ(all->at(0).at, 99);
+  EXPECT_FALSE(all->at(2).poison);
+  EXPECT_EQ(all->at(2).deaths, 1);
+  EXPECT_TRUE(all->at(3).poison);
+  EXPECT_EQ(all->at(3).ref.index, 2);
+  EXPECT_EQ(all->at(3).deaths, 2);
+  EXPECT_EQ(all->at(3).at, 102);
+  EXPECT_EQ(all->at(3).spec.cases(2).shape(), "m=3");
+  EXPECT_EQ(store_->DeathsSince(102)->size(), 2u) << "what is not over counts, however old";
 }
 
 }  // namespace

@@ -71,16 +71,19 @@ TEST(WorkerConfig, WhatIsWrongIsNamedWithItsPlace) {
       {"[env.a]\npython = [\"/x\", \"/y\"]\n", "[env.a]", "takes one interpreter"},
       {"[env.a]\npython = \"/x\"\nframeworks = [\"jax\"]\n", "[env.a]", "no framework 'jax'"},
       {"[env.a]\npython = \"/x\"\nframeworks = []\n", "[env.a]", "names none"},
-      {"[env.a]\npython = \"/x\"\n[env.b]\npython = \"/y\"\n[env.a]\npython = \"/z\"\n", "[env.a]",
-       "takes one interpreter"},
-      {"[env.a\npython = \"/x\"\n", "[[env]", "a section is [env.NAME]"},
+      {"[env.a]\npython = \"/x\"\n[env.b]\npython = \"/y\"\n[env.a]\npython = \"/z\"\n",
+       "toml:6: ", "python stands on line 2 already"},
+      {"[env.a\npython = \"/x\"\n", "toml:1: ", "'[env.a' is no section"},
+      {"[env.a]\npython\n", "toml:2: ", "'python' has no value"},
+      {"[env.a]\npython = \"/\xff\"\n", "toml:2: ", "no text"},
+      {"\n[env.a]\npyhton = \"/x\"\n", "toml:3: ", "no key 'pyhton'"},
   };
   for (const auto& row : rows) {
     const auto parsed = Parsed(row.text);
     ASSERT_FALSE(parsed.ok()) << row.text;
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(parsed.status().message()),
-                AllOf(HasSubstr("/etc/worker.toml: "), HasSubstr(row.section), HasSubstr(row.says)))
+                AllOf(HasSubstr("/etc/worker.toml:"), HasSubstr(row.section), HasSubstr(row.says)))
         << row.text;
   }
 }

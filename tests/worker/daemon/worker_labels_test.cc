@@ -40,7 +40,7 @@ python = "/opt/python"
 
 TEST(WorkerLabels, WhatIsWrongIsNamed) {
   EXPECT_THAT(MessageOf(Parsed("[labels]\nrack = \"a,b\"\n").status()),
-              AllOf(HasSubstr("/etc/worker.toml: [labels]"), HasSubstr("'rack=a,b'")));
+              AllOf(HasSubstr("/etc/worker.toml:2: [labels]"), HasSubstr("'rack=a,b'")));
   EXPECT_THAT(MessageOf(Parsed("[labels]\nrack = [\"a\", \"b\"]\n").status()),
               HasSubstr("takes one value"));
   std::string many = "[labels]\n";

@@ -325,6 +325,9 @@ TEST_F(EngineAbiTest, MemoryBeyondTheLimitIsRefusedWithBothNumbers) {
   spec.shape = "n=1Ti";
   EXPECT_EQ(kb_case_open(engine_, &spec), KB_OUT_OF_MEMORY);
   EXPECT_GT(kb_needed_bytes(engine_), int64_t{1} << 42);
+  EXPECT_GT(kb_free_bytes(engine_), 0);
+  EXPECT_GT(kb_device_free_bytes(engine_), 0);
+  EXPECT_EQ(kb_device_free_bytes(nullptr), 0);
   Open();  // nothing was left behind
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 using testing::Not;
 
 constexpr char kTime[] = "gpu__time_duration.sum";
@@ -45,6 +46,20 @@ TEST(Limiter, TensorCores) {
   const Limiter limiter = Of({{kTensor, 94.82}, {kIssue, 32.66}, {kDram, 25}, {kL2, 60}});
   EXPECT_EQ(limiter.name, "tensor");
   EXPECT_EQ(limiter.sentence, "limited by the tensor cores: 95 % of its peak");
+}
+
+// Products of doubles leave the pipe of the half types idle: without a look at their own, kernels
+// that fill it would be called waiting.
+TEST(Limiter, DoublesHavePipesOfTheirOwn) {
+  const char* dmma = "sm__pipe_tensor_op_dmma_cycles_active.avg.pct_of_peak_sustained_active";
+  const char* fp64 = "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_active";
+  EXPECT_EQ(Of({{dmma, 91}, {kTensor, 0}, {kIssue, 20}, {kDram, 25}}).sentence,
+            "limited by the tensor cores: 91 % of its peak");
+  EXPECT_EQ(Of({{fp64, 88}, {kIssue, 45}, {kDram, 10}}).name, "fp64");
+  EXPECT_EQ(Of({{fp64, 88}, {kIssue, 45}, {kDram, 10}}).sentence,
+            "limited by the fp64 pipe: 88 % of its peak");
+  EXPECT_EQ(Of({{fp64, 40}, {kDram, 30}}).name, "latency");
+  EXPECT_THAT(MetricsFor("sm_90"), IsSupersetOf({std::string(dmma), std::string(fp64)}));
 }
 
 TEST(Limiter, BankConflictsAreNamedWhereSharedMemoryIsTheBusiest) {

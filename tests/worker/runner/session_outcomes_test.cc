@@ -52,7 +52,7 @@ TEST_F(SessionTest, MoreMemoryThanAllowedIsRefusedWithBothNumbers) {
 
 TEST_F(SessionTest, FailuresOfAnImplementationAreOutcomes) {
   ExpectPrepareFails(PrepareOf("sum", "1000", "fixture/oom"), v1::OUTCOME_OUT_OF_MEMORY,
-                     "OUT_OF_MEMORY", "workspace");
+                     "OUT_OF_MEMORY", "there is less (needed: 1125899906842624 bytes; free: ");
   ExpectPrepareFails(PrepareOf("sum", "1000", "fixture/fails"), v1::OUTCOME_CRASHED,
                      "LAUNCH_FAILED", "on purpose (42)");
   ExpectPrepareFails(PrepareOf("sum", "1000", "fixture/throws"), v1::OUTCOME_CRASHED, "EXCEPTION",

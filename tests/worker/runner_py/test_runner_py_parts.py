@@ -44,6 +44,11 @@ def test_exceptions_become_outcomes():
                               "Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 22.03 GiB of which 512.50 MiB is free."))
     assert (oom.outcome, oom.needed_bytes, oom.free_bytes) == ("OUT_OF_MEMORY", 20 << 30, 1025 << 19)
     assert of(MemoryError()).message == "MemoryError"
+    assert oom.message_fields()["message"].endswith(f" (needed: {20 << 30} bytes; free: {1025 << 19} bytes)")
+    unknown = of(MemoryError()).message_fields(free_bytes=1 << 20)
+    assert (unknown["message"], unknown["free_bytes"]) == ("MemoryError (needed: unknown; free: 1048576 bytes)", 1 << 20)
+    named = failures.of_engine(EngineError(abi.OUT_OF_MEMORY, "the operands need 4096 bytes and 1024 are free", 4096, 1024)).message_fields()
+    assert named["message"] == "the operands need 4096 bytes and 1024 are free"
     assert (of(contract.Unsupported("no")).outcome, of(contract.Unsupported("no")).message) == ("UNSUPPORTED", "no")
     compile_error = of(contract.CompileError("line 1\nline 2"))
     assert (compile_error.outcome, compile_error.message) == ("COMPILE_ERROR", "line 1\nline 2")

@@ -145,6 +145,7 @@ FUNCTIONS = {
     "kb_error": (_text, [_pointer]),
     "kb_needed_bytes": (_int64, [_pointer]),
     "kb_free_bytes": (_int64, [_pointer]),
+    "kb_device_free_bytes": (_int64, [_pointer]),
     "kb_case_open": (_status, [_pointer, _to(Case)]),
     "kb_case_close": (None, [_pointer]),
     "kb_operand_count": (_int32, [_pointer]),

@@ -141,6 +141,11 @@ class Engine:
                               self._abi.kb_free_bytes(self._handle))
 
     @property
+    def free_bytes(self):
+        """Free on the device now; 0: that cannot be asked."""
+        return self._abi.kb_device_free_bytes(self._handle)
+
+    @property
     def stream(self):
         """A cudaStream_t as a number; 0 on a CPU."""
         return self._abi.kb_stream(self._handle) or 0

@@ -19,6 +19,14 @@ def shortened(message):
     return f"{message[:FIRST_WORDS]} ... {message[FIRST_WORDS + 5 - MOST_MESSAGE:]}"
 
 
+def with_memory(message, needed_bytes, free_bytes):
+    """The message of an OUT_OF_MEMORY with both numbers in it, as worker/runner/failure.cc says them; 0 is unknown."""
+    if needed_bytes and free_bytes and f" {needed_bytes} bytes" in message and str(free_bytes) in message:
+        return message
+    needed, free = (f"{number} bytes" if number else "unknown" for number in (needed_bytes, free_bytes))
+    return f"{message} (needed: {needed}; free: {free})"
+
+
 class Failure(Exception):
     """A request that was not fulfilled; becomes a RunnerFailure."""
 
@@ -27,9 +35,14 @@ class Failure(Exception):
         self.outcome, self.reason, self.message, self.fatal = outcome, reason, shortened(message), fatal
         self.estimate_seconds, self.needed_bytes, self.free_bytes = estimate_seconds, needed_bytes, free_bytes
 
-    def message_fields(self):
-        return {"outcome": "OUTCOME_" + self.outcome, "reason": self.reason, "message": self.message.encode("utf-8", "replace").decode(),
-                "estimate_seconds": self.estimate_seconds, "fatal": self.fatal, "needed_bytes": self.needed_bytes, "free_bytes": self.free_bytes}
+    def message_fields(self, free_bytes=0):
+        """`free_bytes`: of the device now, for what ran out of memory without saying how much there was."""
+        message, free = self.message, self.free_bytes
+        if self.outcome == "OUT_OF_MEMORY":
+            free = free or free_bytes
+            message = with_memory(message, self.needed_bytes, free)
+        return {"outcome": "OUTCOME_" + self.outcome, "reason": self.reason, "message": message.encode("utf-8", "replace").decode(),
+                "estimate_seconds": self.estimate_seconds, "fatal": self.fatal, "needed_bytes": self.needed_bytes, "free_bytes": free}
 
 
 def bad_request(message):

@@ -52,7 +52,7 @@ class Session:
             reply = self._dispatch(kind, message)
         except Failure as failure:
             self.fatal = self.fatal or failure.fatal
-            reply = {"failure": failure.message_fields()}
+            reply = {"failure": failure.message_fields(self._engine.free_bytes if self._engine is not None else 0)}
         except Exception as error:
             failures.show(error)
             reply = {"failure": Failure("INFRA", "EXCEPTION", f"the runner could not go on: {failures.words(error)}").message_fields()}

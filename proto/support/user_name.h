@@ -1,0 +1,13 @@
+// The name of a user of this machine.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace kbench {
+
+// The name of the account, or "uid1234" where it has none. Thread-safe.
+std::string UserName(uid_t uid);
+
+}  // namespace kbench
