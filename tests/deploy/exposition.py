@@ -93,7 +93,7 @@ def _queue(day, now):
 def _device(day, device, now):
     passed, here = now - day.start, {"device": device}
     state = day.states[device]
-    epoch = "b2" if day.troubled and passed > 5 else "a1"
+    epoch = "b2" if day.troubled and int(passed / 8) % 2 else "a1"  # to and fro, so that both are scraped however late the first scrape is
     yield "kbench_device_info", {**here, "kind": "cuda", "model": "NVIDIA H200", "architecture": "sm_90", "uuid": f"GPU-{device}", "driver": "580.159.04",
                                  "hostname": "lab1", "epoch": epoch}, 1
     for name in STATES:

@@ -20,6 +20,7 @@ def by_device(metric):
 
 
 def state_code():
+    """The number of the state that a device is in."""
     terms = [f"({code} * kbench_device_state{{{DEVICE},state=\"{name}\"}} > 0)" for code, (name, _) in CODES.items()]
     return f"max by (device) ({' or '.join(terms)})"
 
@@ -29,12 +30,13 @@ def at_a_glance():
         return 4, stat(name, description, "short", expr, thresholds=thresholds, no_value="0")
     usable = of("kbench_device_state", 'state=~"READY|BUSY|HELD"')
     lost = of("kbench_device_state", 'state=~"OFFLINE|WEDGED|FAILED"')
+    set_aside = of("kbench_device_blocked", 'kind=~"drain|hold"')
+    quarantined = of("kbench_device_blocked", 'kind="quarantine"')
     return [
         count("Usable", "Devices that take cases, have one, or are lent.", f"sum({usable})", steps(RED, (1, GREEN))),
         count("Set aside", "Devices that somebody drains or has lent. Their alerts are silent.",
-              f"""count(max by (device) ({of('kbench_device_blocked', 'kind=~"drain|hold"')}) == 1)""", steps(GREEN, (1, YELLOW))),
-        count("In quarantine", "Devices whose numbers are not trusted.", f"""sum({of('kbench_device_blocked', 'kind="quarantine"')})""",
-              steps(GREEN, (1, RED))),
+              f"count(max by (device) ({set_aside}) == 1)", steps(GREEN, (1, YELLOW))),
+        count("In quarantine", "Devices whose numbers are not trusted.", f"sum({quarantined})", steps(GREEN, (1, RED))),
         count("Lost", "Devices that are offline, do not answer, or failed their calibration.", f"sum({lost})", steps(GREEN, (1, RED))),
         count("Canaries that drift", "Devices that are not what they were: their results are SUSPECT.", f"sum({of('kbench_device_canary_drifting')})",
               steps(GREEN, (1, YELLOW))),
@@ -74,8 +76,8 @@ def telemetry():
         return timeseries(title, description, unit, [(of(metric), "{{device}}")], **options)
     return [
         (8, [(8, chart("Clock", "Of the SMs; of a CPU the mean of its cores. As of the worker's last heartbeat.", "hertz", "kbench_device_clock_hertz")),
-             (8, chart("Memory clock", "Of the device's memory.", "hertz", "kbench_device_memory_clock_hertz")),
-             (8, chart("Temperature", "Of the device.", "celsius", "kbench_device_temperature_celsius"))]),
+             (8, chart("Memory clock", "Of the device's memory; seldom changes but with a power state.", "hertz", "kbench_device_memory_clock_hertz")),
+             (8, chart("Temperature", "Of the device. Near its limit it lowers its clocks: see Throttling.", "celsius", "kbench_device_temperature_celsius"))]),
         (8, [(8, chart("Power", "What the device draws.", "watt", "kbench_device_power_watts", minimum=0)),
              (8, timeseries("Energy", "Used in each step of the chart, by the device's own counter.", "joule",
                             [(f"sum by (device) (increase({of('kbench_device_energy_joules_total')}[$__rate_interval]))", "{{device}}")], bars=True, minimum=0)),
@@ -86,12 +88,13 @@ def telemetry():
 
 
 def busy():
+    phases = "device_phase:kbench_device_busy_seconds:rate5m"
+    measure, burst, whole = of(phases, 'phase="measure"'), of(phases, 'phase="burst"'), of(phases, 'phase!="burst"')
     return [
         (12, timeseries("Busy, by phase", "Seconds of a second in attempts. Measure contains burst, which is drawn in the chart beside it.", "percentunit",
-                        [(of("device_phase:kbench_device_busy_seconds:rate5m", 'phase!="burst"'), "{{device}} {{phase}}")], stacked=True, minimum=0)),
+                        [(whole, "{{device}} {{phase}}")], stacked=True, minimum=0)),
         (6, timeseries("In bursts", "Part of the phase measure in which the device was timed.", "percentunit",
-                       [(f"""{of('device_phase:kbench_device_busy_seconds:rate5m', 'phase="burst"')} / on (device) """
-                         f"""{of('device_phase:kbench_device_busy_seconds:rate5m', 'phase="measure"')}""", "{{device}}")], minimum=0, maximum=1)),
+                       [(f"{burst} / on (device) {measure}", "{{device}}")], minimum=0, maximum=1)),
         (6, timeseries("Attempts and their results", "Results stored in each step of the chart, by verdict.", "short",
                        [(f"sum by (device, verdict) (increase({of('kbench_results_total')}[$__rate_interval]))", "{{device}} {{verdict}}")], bars=True, minimum=0)),
     ]
