@@ -19,7 +19,7 @@ fail() {
 
 # As the XDG specification has it: a relative path is ignored.
 state_home=${XDG_STATE_HOME:-}
-[[ $state_home == /* ]] || state_home=$HOME/.local/state
+[[ $state_home == /* ]] || state_home=~/.local/state
 data=$state_home/kbench
 state=$data/observability
 

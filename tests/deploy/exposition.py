@@ -9,7 +9,8 @@ import time
 
 from contract import families
 
-PHASES = {"wait": 0.01, "hold": 0.01, "prepare": 0.1, "verify": 0.1, "warm": 0.05, "measure": 0.5, "burst": 0.4, "check": 0.05, "finish": 0.02, "profile": 0.01}
+PHASES = {"wait": 0.01, "hold": 0.01, "prepare": 0.1, "verify": 0.1, "warm": 0.05, "measure": 0.5, "burst": 0.4, "check": 0.05, "finish": 0.02,
+          "profile": 0.01}
 STATES = ("CALIBRATING", "READY", "BUSY", "HELD", "DRAINING", "DRAINED", "QUARANTINED", "OFFLINE", "WEDGED", "FAILED")
 CLASSES = ("interactive", "ci", "batch")
 # Kernel, dtype, size, and how long each implementation takes.
@@ -39,7 +40,8 @@ class Day:
                 for mode in ("cold", "steady"):
                     for implementation, seconds in times.items():
                         slow = self.troubled and implementation == "triton" and device == "gpu0"
-                        yield {"kernel": kernel, "implementation": implementation, "dtype": dtype, "size": size, "mode": mode, "device": device}, seconds, slow
+                        yield {"kernel": kernel, "implementation": implementation, "dtype": dtype, "size": size, "mode": mode,
+                               "device": device}, seconds, slow
 
     def state_set(self, cell, label, values, now):
         return [({**cell, label: value}, 1 if value == now else 0) for value in values]
@@ -55,7 +57,8 @@ def _results(day, now):
             "duration_min_seconds": seconds * 0.98, "duration_p99_seconds": seconds * 1.04, "host_submit_seconds": 4e-6,
             "flops_per_second": flops / seconds, "bytes_per_second": traffic / seconds, "peak_flops_ratio": 0.77, "peak_bandwidth_ratio": 0.11,
             "roof_flops_ratio": 0.92, "roof_bandwidth_ratio": 0.14, "verified_error_ratio": 2.1e-4, "noise_ratio": 0.0013, "energy_joules": 0.11,
-            "timestamp_seconds": now - age, "baseline_duration_seconds": baseline, "change_ratio": seconds / baseline - 1, "scheduled_interval_seconds": 86400,
+            "timestamp_seconds": now - age, "baseline_duration_seconds": baseline, "change_ratio": seconds / baseline - 1,
+            "scheduled_interval_seconds": 86400,
         }
         for name, value in values.items():
             yield f"kbench_result_{name}", cell, value
@@ -73,14 +76,15 @@ def _queue(day, now):
         yield "kbench_queue_cases", {"class": name}, 10 * index + 3
         yield "kbench_queue_jobs", {"class": name}, index + 1
         yield "kbench_queue_oldest_job_timestamp_seconds", {"class": name}, now - (7200 if day.troubled else 30) * (index + 1)
-        yield "kbench_queue_next_info", {"position": str(index + 1), "owner": "ana \"née\" Ö", "class": name, "case": "matmul fp16 4096", "selector": "gpu"}, 1
+        yield "kbench_queue_next_info", {"position": str(index + 1), "owner": "ana \"née\" Ö", "class": name, "case": "matmul fp16 4096",
+                                         "selector": "gpu"}, 1
     yield "kbench_running_cases", {}, 1
     yield "kbench_jobs_submitted_total", {}, 40 + passed
     for index, state in enumerate(("queued", "running")):
         yield "kbench_jobs", {"state": state}, 6 - index
     for state in ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"):
         yield "kbench_jobs_completed_total", {"state": state}, 10 + passed / 2
-    for outcome in ("ok", "infra", "lost", "cancelled"):
+    for outcome in ("done", "infra", "lost", "cancelled"):
         yield "kbench_attempts_total", {"outcome": outcome}, 20 + passed
     schedule = {"schedule": "nightly"}
     yield "kbench_schedule_info", {**schedule, "suite": "essay", "device": "gpu0"}, 1
@@ -94,8 +98,8 @@ def _device(day, device, now):
     passed, here = now - day.start, {"device": device}
     state = day.states[device]
     epoch = "b2" if day.troubled and int(passed / 8) % 2 else "a1"  # to and fro, so that both are scraped however late the first scrape is
-    yield "kbench_device_info", {**here, "kind": "cuda", "model": "NVIDIA H200", "architecture": "sm_90", "uuid": f"GPU-{device}", "driver": "580.159.04",
-                                 "hostname": "lab1", "epoch": epoch}, 1
+    yield "kbench_device_info", {**here, "kind": "cuda", "model": "NVIDIA H200", "architecture": "sm_90", "uuid": f"GPU-{device}",
+                                 "driver": "580.159.04", "hostname": "lab1", "epoch": epoch}, 1
     for name in STATES:
         yield "kbench_device_state", {**here, "state": name}, 1 if name == state else 0
     for kind, name in (("drain", "DRAINED"), ("quarantine", "QUARANTINED"), ("hold", "HELD")):
@@ -105,7 +109,7 @@ def _device(day, device, now):
     for name, value in {"suspected": 5, "confirmed": 1, "rejected": 4, "cleared": 1}.items():
         yield f"kbench_regressions_{name}_total", here, value + passed / 10
     yield "kbench_epochs_total", here, 1
-    for verdict in ("valid", "suspect", "invalid"):
+    for verdict in ("valid", "suspect", "invalid", "none"):
         yield "kbench_results_total", {**here, "verdict": verdict}, 100 + passed
     for phase, share in PHASES.items():
         yield "kbench_device_busy_seconds_total", {**here, "phase": phase}, 100 + share * passed
@@ -129,7 +133,8 @@ def _plain_device_values(day, device, passed):
         "clock_hertz": 1.98e9, "memory_clock_hertz": 3.2e9, "temperature_celsius": 41, "power_watts": 310, "energy_joules_total": 1e6 + 310 * passed,
         "foreign_processes": 0, "foreign_utilization_ratio": 0, "foreign_memory_bytes": 0, "canary_ratio": 1.06 if drifts else 1.001,
         "canary_drifting": 1 if drifts else 0, "canary_timestamp_seconds": day.start, "canaries_total": 40 + passed,
-        "bad_canaries_total": passed * 0.9 if drifts else passed / 100, "steal_ratio": 0.01, "load": 0.2, "calibration_passed": 1, "event_floor_seconds": 1.28e-6,
+        "bad_canaries_total": passed * 0.9 if drifts else passed / 100, "steal_ratio": 0.01, "load": 0.2, "calibration_passed": 1,
+        "event_floor_seconds": 1.28e-6,
         "null_kernel_seconds": 3.3e-6, "event_cost_seconds": 2e-6, "clock_quantum_seconds": 3.2e-8, "read_bandwidth_bytes_per_second": 4.1e12,
         "write_bandwidth_bytes_per_second": 4.2e12, "copy_bandwidth_bytes_per_second": 4.3e12, "between_session_ratio": 0.003, "canaries": 24,
     }

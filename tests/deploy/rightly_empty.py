@@ -1,4 +1,4 @@
-"""Expressions that give no data, and why that is right: {key of the expression: reason}. And series that a running stack does not tell: {series: reason}."""
+"""What gives no data, and why that is right: {key of an expression: reason}, and of a running stack {series: reason}."""
 from expressions import everything
 
 # On a day on which nothing is wrong. {key of the expression: why it is empty}

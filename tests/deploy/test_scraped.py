@@ -1,5 +1,5 @@
-"""A real Prometheus with our rules scrapes an exposition: every expression of every panel, mark, variable and rule gives data there, or stands in rightly_empty.py with
-the reason why it does not. KBENCH_METRICS=HOST:PORT puts a running stack in the place of the made-up exposition."""
+"""A real Prometheus with our rules scrapes an exposition: every expression of every panel, mark, variable and rule gives data there, or stands
+in rightly_empty.py with the reason why it does not. KBENCH_METRICS=HOST:PORT puts a running stack in the place of the made-up exposition."""
 import os
 import re
 import subprocess

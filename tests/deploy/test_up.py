@@ -1,5 +1,5 @@
-"""deploy/observability/up.sh: one command starts it all, another ends it; clear words when something is missing. The coordinator is made up, Prometheus
-is real, Grafana is a stand-in that notes what it was given."""
+"""deploy/observability/up.sh: one command starts it all, another ends it; clear words when something is missing. The coordinator is made up,
+Prometheus is real, Grafana is a stand-in that notes what it was given."""
 import json
 import os
 import pathlib
@@ -107,14 +107,15 @@ def test_up_again_keeps_what_runs_and_follows_the_coordinator_to_another_port(ma
         machine.note(moved.address)
         assert f"scrapes http://{moved.address}/metrics" in machine.up("--no-wait")
         assert machine.pid("prometheus") == pid
-        until(lambda: [target["scrapeUrl"] for target in answer(machine, "targets")["activeTargets"]] == [f"http://{moved.address}/metrics"], "the new target")
+        until(lambda: [target["scrapeUrl"] for target in answer(machine, "targets")["activeTargets"]] == [f"http://{moved.address}/metrics"],
+              "the new target")
     finally:
         moved.close()
 
 
 def test_what_was_stored_is_there_after_down_and_up(machine, exporter):
-    machine.note(exporter.address)
-    machine.start()
+    machine.note(exporter.address.replace("127.0.0.1", "0.0.0.0"))  # listens everywhere: it is asked on loopback
+    assert f"scrapes http://{exporter.address}/metrics" in machine.start()
     before = answer(machine, "query?query=count(count_over_time(kbench_build_info[10m]))")["result"]
     machine.up("down")
     machine.start("--no-wait")
@@ -169,8 +170,8 @@ def test_without_prometheus_it_says_how_to_get_one(machine, exporter, tmp_path):
     (copy / "observability" / "up.sh").write_bytes(UP.read_bytes())
     if any((pathlib.Path(folder) / "prometheus").exists() for folder in ("/usr/bin", "/bin")):
         pytest.skip("Prometheus is installed on this machine")
-    done = subprocess.run(["bash", copy / "observability" / "up.sh", "--metrics", exporter.address], env=machine.environment, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(["bash", copy / "observability" / "up.sh", "--metrics", exporter.address], env=machine.environment, capture_output=True,
+                          text=True, check=False)
     assert done.returncode == 1 and "apt-get install prometheus" in done.stderr
 
 

@@ -95,6 +95,7 @@ def states(title, description, queries, named):
     for index, (expr, legend) in enumerate(queries):
         panel.with_target(_query(index, expr, legend))
     panel.mappings(words(named)).merge_values(True).show_value(common_model.VisibilityMode.AUTO).row_height(0.8)
+    panel.line_width(0).fill_opacity(70)
     panel.legend(common.VizLegendOptions().display_mode(common_model.LegendDisplayMode.LIST)
                  .placement(common_model.LegendPlacement.BOTTOM).show_legend(True))
     return panel

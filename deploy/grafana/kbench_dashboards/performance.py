@@ -65,8 +65,8 @@ def of_a_kernel():
 def roofline():
     percent = "percentunit"
     return table(
-        "Roofline", "One row a cell: time, work and traffic, their ratio (FLOP a byte), and the shares of the datasheet's peak and of the measured roof. "
-        "A low intensity meets the bandwidth's roof, a high one the compute roof.", HEADINGS,
+        "Roofline", "One row a cell: time, work and traffic, their ratio (FLOP a byte), and the shares of the datasheet's peak and of the measured "
+        "roof. A low intensity meets the bandwidth's roof, a high one the compute roof.", HEADINGS,
         [Column("time", "s", cells(of("kbench_result_duration_seconds"))),
          Column("FLOP/s", "flops", cells(of("kbench_result_flops_per_second"))),
          Column("B/s", "Bps", cells(of("kbench_result_bytes_per_second"))),
@@ -81,8 +81,9 @@ def roofline():
 
 def verdicts():
     return table(
-        "Verdicts and baselines", "One row a cell: may the number be trusted, and how does it stand to its baseline. Noise is the half-width of the 95 % "
-        "interval over the median. LEARNING: too few results in this environment; INCOMPARABLE: the pinned baseline is of another one.", HEADINGS,
+        "Verdicts and baselines", "One row a cell: may the number be trusted, and how does it stand to its baseline. Noise is the half-width of "
+        "the 95 % interval over the median. LEARNING: too few results in this environment; INCOMPARABLE: the pinned baseline is of another one.",
+        HEADINGS,
         [Column("verdict", "none", one_of("kbench_result_verdict", "verdict", {"valid": 1, "suspect": 2, "invalid": 3}),
                 mappings={1: ("VALID", GREEN), 2: ("SUSPECT", YELLOW), 3: ("INVALID", RED)}),
          Column("regression", "none", one_of("kbench_result_regression_state", "state",
@@ -101,7 +102,8 @@ def regressions():
     named = [f"{code} * {of('kbench_result_regression_state', state=state)}" for code, state in ((1, "suspected"), (2, "confirmed"))]
     devices = selector(["device"])
     return [
-        (14, states("Regressions over time", "Cells that were suspected or confirmed at some time of the range shown: when it began, and when it was over.",
+        (14, states("Regressions over time", "Cells that were suspected or confirmed at some time of the range shown: "
+                    "when it began, and when it was over.",
                     [(f"sum by ({CELL}) ({named[0]} or {named[1]})"
                       f" and on ({CELL}) (max_over_time({of('kbench_result_regression_state', state='suspected')}[$__range]) == 1"
                       f" or max_over_time({of('kbench_result_regression_state', state='confirmed')}[$__range]) == 1)",
@@ -114,14 +116,16 @@ def regressions():
 
 def closely():
     return [
-        (9, [(12, timeseries("Median with its interval and the samples' range", "Meant for one cell: choose kernel, implementation, dtype, size, mode and "
+        (9, [(12, timeseries("Median with its interval and the samples' range",
+                             "Meant for one cell: choose kernel, implementation, dtype, size, mode and "
                              "device above. Low and high are the ends of the 95 % interval of the median; baseline is what it is compared with.", "s",
                              [(of(f"kbench_result_duration_{part}seconds"), f"{name} {LEGEND}")
                               for part, name in (("", "median"), ("low_", "low"), ("high_", "high"), ("min_", "minimum"), ("p99_", "p99"))]
                              + [(of("kbench_result_baseline_duration_seconds"), f"baseline {LEGEND}")])),
              (12, timeseries("Change against the baseline", "Time over the baseline's, less 1; above 0 is slower.", "percentunit",
                              [(of("kbench_result_change_ratio"), "{{kernel}} " + LEGEND)], lines=CHANGES))]),
-        (8, [(8, timeseries("Cost of a launch on the host", "Median time to enqueue a launch. Where it exceeds the device's time, the launch decides.", "s",
+        (8, [(8, timeseries("Cost of a launch on the host", "Median time to enqueue a launch. Where it exceeds the device's time, "
+                            "the launch decides.", "s",
                             [(of("kbench_result_host_submit_seconds"), "{{kernel}} " + LEGEND)], minimum=0)),
              (8, timeseries("Energy", "Of a launch, where the device tells it.", "joule",
                             [(of("kbench_result_energy_joules"), "{{kernel}} " + LEGEND)], minimum=0)),
@@ -142,7 +146,8 @@ def series_kept():
 
 
 def dashboard():
-    board = Board("kbench-performance", "kbench: Performance", "Newest result of every cell at default flush and precision: time, throughput, share of the roof, "
+    board = Board("kbench-performance", "kbench: Performance",
+                  "Newest result of every cell at default flush and precision: time, throughput, share of the roof, "
                   "implementations against each other, verdicts and regressions.", time_from="now-7d", refresh="1m")
     board.variables(RESULT_LABELS, "kbench_result_timestamp_seconds", {"mode": "cold"})
     board.marks([marks.regressions(), marks.environment(), marks.baselines(), marks.quarantine()])

@@ -9,7 +9,8 @@ PAST_CAP = steps(GREEN, (0.75, YELLOW), (0.9, RED))
 
 
 def per_minute(metric, by, matchers=""):
-    return f"60 * sum by ({by}) (rate({metric}{{{matchers}}}[$__rate_interval]))" if matchers else f"60 * sum by ({by}) (rate({metric}[$__rate_interval]))"
+    chosen = f"{metric}{{{matchers}}}" if matchers else metric
+    return f"60 * sum by ({by}) (rate({chosen}[$__rate_interval]))"
 
 
 def quantile(share, metric, by=""):
@@ -38,7 +39,8 @@ def now_and_next():
                    {"device": "device", "case": "case", "owner": "owner", "class": "class"},
                    [Column("since", "dateTimeFromNow", f"1000 * {running} * on (device) group_left ()"
                            f" max by (device) (kbench_device_running_start_timestamp_seconds{{{DEVICE}}})")], sort_by="device")),
-        (12, table("Next", "The first five waiting jobs, in the order in which they would start if nothing else came. kbench-client queue has them all.",
+        (12, table("Next", "The first five waiting jobs, in the order in which they would start if nothing else came. "
+                   "kbench-client queue has them all.",
                    {"position": "position", "case": "case", "owner": "owner", "class": "class", "selector": "devices"},
                    [Column("", "none", "max by (position, case, owner, class, selector) (kbench_queue_next_info)")], sort_by="position")),
     ]
@@ -46,8 +48,10 @@ def now_and_next():
 
 def depth():
     return [
-        (8, timeseries("Depth", "Cases that wait, by class.", "short", [("sum by (class) (kbench_queue_cases)", "{{class}}")], stacked=True, minimum=0)),
-        (8, timeseries("Waiting jobs", "Jobs that wait, by class.", "short", [("sum by (class) (kbench_queue_jobs)", "{{class}}")], stacked=True, minimum=0)),
+        (8, timeseries("Depth", "Cases that wait, by class.", "short", [("sum by (class) (kbench_queue_cases)", "{{class}}")], stacked=True,
+                       minimum=0)),
+        (8, timeseries("Waiting jobs", "Jobs that wait, by class.", "short", [("sum by (class) (kbench_queue_jobs)", "{{class}}")], stacked=True,
+                       minimum=0)),
         (8, timeseries("Oldest wait", "Time since the submission of the oldest waiting job, by class. A class without a line has none.", "s",
                        [("class:kbench_queue_wait_seconds:oldest", "{{class}}")], minimum=0, lines=WAITS)),
     ]
@@ -93,18 +97,21 @@ def throughput():
 
 def jobs_and_gaps():
     return [
-        (8, timeseries("Jobs that have not ended", "Queued and running.", "short", [("sum by (state) (kbench_jobs)", "{{state}}")], stacked=True, minimum=0)),
-        (8, timeseries("Gap between cases", "From the end of a case to the start of the next one of its job on the same device: what kbench itself costs.", "s",
+        (8, timeseries("Jobs that have not ended", "Queued and running.", "short", [("sum by (state) (kbench_jobs)", "{{state}}")], stacked=True,
+                       minimum=0)),
+        (8, timeseries("Gap between cases", "From the end of a case to the start of the next one of its job on the same device: "
+                       "what kbench itself costs.", "s",
                        [(quantile(share, "kbench_case_gap_seconds"), f"p{round(share * 100)}") for share in (0.5, 0.95)], minimum=0)),
-        (8, timeseries("Leases", "Held now; and, in each step of the chart, expired and stale ones (fenced off: a newer attempt held the case).", "short",
+        (8, timeseries("Leases", "Held now; and, in each step of the chart, expired and stale ones (fenced off: a newer attempt held the case).",
+                       "short",
                        [("sum(kbench_leases)", "held"), ("sum(increase(kbench_lease_expirations_total[$__rate_interval]))", "expired"),
                         ("sum(increase(kbench_stale_results_total[$__rate_interval]))", "stale results")], minimum=0)),
     ]
 
 
 def schedules():
-    return table("Schedules", "Suites that run at fixed times. Age is the time since the last run ended, in intervals of the schedule: at 2 an alert is raised. "
-                 "No next run: it is paused.", {"schedule": "schedule"},
+    return table("Schedules", "Suites that run at fixed times. Age is the time since the last run ended, in intervals of the schedule: at 2 an alert "
+                 "is raised. No next run: it is paused.", {"schedule": "schedule"},
                  [Column("next run", "dateTimeFromNow", "1000 * max by (schedule) (kbench_schedule_next_timestamp_seconds)"),
                   Column("last ended", "dateTimeFromNow", "1000 * max by (schedule) (kbench_schedule_last_timestamp_seconds)"),
                   Column("interval", "s", "max by (schedule) (kbench_schedule_interval_seconds)"),
@@ -120,8 +127,10 @@ def coordinator():
              (8, timeseries("Latency of calls", "99 % of the calls of a method take no longer. Streams are not in it.", "s",
                             [(quantile(0.99, "kbench_grpc_server_handling_seconds", "method"), "{{method}}")], logarithmic=True)),
              (8, timeseries("Commits", "Time of a commit of the store: what a submit waits for.", "s",
-                            [(quantile(share, "kbench_store_commit_duration_seconds"), f"p{round(share * 100)}") for share in (0.5, 0.99)], minimum=0))]),
-        (8, [(8, timeseries("Kept by the coordinator", "Bytes by kind: results, samples, logs, artifacts, events, the file, its log and backups.", "bytes",
+                            [(quantile(share, "kbench_store_commit_duration_seconds"), f"p{round(share * 100)}") for share in (0.5, 0.99)],
+                            minimum=0))]),
+        (8, [(8, timeseries("Kept by the coordinator", "Bytes by kind: results, samples, logs, artifacts, events, the file, its log and backups.",
+                            "bytes",
                             [("sum by (kind) (kbench_store_bytes)", "{{kind}}")], minimum=0)),
              (8, bars("Of its cap", "Bytes kept as a share of what may be kept, where there is a cap. At the cap the oldest go.", "percentunit",
                       "sort_desc(max by (kind) (kbench_store_bytes / kbench_store_cap_bytes))", "{{kind}}", maximum=1, thresholds=PAST_CAP)),
@@ -134,8 +143,8 @@ def coordinator():
 
 
 def dashboard():
-    board = Board("kbench-queue", "kbench: Queue", "What runs and what is next, how deep the queue is and how long jobs wait, who uses what, and the coordinator itself.",
-                  time_from="now-6h", refresh="15s")
+    board = Board("kbench-queue", "kbench: Queue", "What runs and what is next, how deep the queue is and how long jobs wait, who uses what, "
+                  "and the coordinator itself.", time_from="now-6h", refresh="15s")
     board.variables(["device"], "kbench_device_info")
     board.marks([marks.quarantine(), marks.drained(), marks.lent()])
     board.row("At a glance", (4, at_a_glance()))
