@@ -28,9 +28,17 @@ TROUBLED = {
     "alerts: KbenchCoordinatorDown": "the coordinator is scraped; prometheus/service.test.yml tries it",
 }
 
+# A stack that has run for less than a day, beside CALM.
+YOUNG = {
+    "devices: Bad canaries A": "an idle hour has one canary: none was flown while it was scraped",
+    "recording: device:kbench_device_bad_canaries:ratio_1d": "the same",
+}
+
 # A stack on a CPU in which a few jobs have run. What has not happened has no series where its label is not known beforehand.
 CPU_STACK = {
+    "kbench_device_clock_hertz": "a virtual machine tells none",
     "kbench_device_memory_clock_hertz": "a CPU tells none",
+    "kbench_result_host_submit_seconds": "on a CPU the call is the run",
     "kbench_device_power_watts": "a virtual machine tells none",
     "kbench_device_energy_joules_total": "a virtual machine tells none",
     "kbench_device_temperature_celsius": "a virtual machine tells none",
@@ -38,11 +46,11 @@ CPU_STACK = {
     "kbench_device_throttle_seconds_total": "a CPU tells none",
     "kbench_device_foreign_utilization_ratio": "of GPUs",
     "kbench_device_foreign_memory_bytes": "of GPUs",
-    "kbench_device_event_floor_seconds": "a CPU has no events",
     "kbench_device_event_cost_seconds": "a CPU has no events",
     "kbench_device_quarantines_total": "none began",
     "kbench_device_canary_ratio": "the first canaries make up what later ones are held against",
     "kbench_device_canary_drifting": "the same",
+    "kbench_device_canary_timestamp_seconds": "the same",
     "kbench_result_peak_flops_ratio": "the datasheet's peak of this CPU may be unknown",
     "kbench_result_peak_bandwidth_ratio": "the same",
     "kbench_result_baseline_duration_seconds": "absent while it is learnt",
@@ -53,4 +61,8 @@ CPU_STACK = {
     "kbench_device_running_start_timestamp_seconds": "nothing runs",
     "kbench_result_scheduled_interval_seconds": "no schedule has run",
     "kbench_schedule_last_timestamp_seconds": "no schedule has run",
+    "kbench_schedule_next_timestamp_seconds": "there is no schedule",
+    "kbench_schedule_interval_seconds": "there is no schedule",
+    "kbench_schedule_skipped_total": "there is no schedule",
+    "kbench_schedule_info": "there is no schedule",
 }

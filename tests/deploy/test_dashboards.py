@@ -203,7 +203,8 @@ def test_marks_fire_for_what_they_are_for(tmp_path):
     cell = 'kernel="k",implementation="triton",dtype="fp16",size="1",mode="cold",device="gpu0"'
     series = {
         f'kbench_result_regression_state{{{cell},state="confirmed"}}': "0x29 1x5 0x25",
-        'kbench_device_info{device="gpu0",epoch="a"}': "1x29 stale",
+        'kbench_device_info{device="gpu0",epoch=""}': "1x9 stale",
+        'kbench_device_info{device="gpu0",epoch="a"}': "_x10 1x19 stale",
         'kbench_device_info{device="gpu0",epoch="b"}': "_x29 1x30",
         f"kbench_result_baseline_duration_seconds{{{cell}}}": "2x29 2.2x30",
         **{f'kbench_device_blocked{{device="gpu0",kind="{kind}"}}': "0x29 1x5 0x25" for kind in ("quarantine", "drain", "hold")},
@@ -213,7 +214,7 @@ def test_marks_fire_for_what_they_are_for(tmp_path):
            **{f"mark {name}": ('{device="gpu0"}', 1) for name in ("Quarantine", "Drained", "Lent")}}
     assert set(expressions) == set(one)
     cases = [{"expr": expressions[name], "eval_time": when, "exp_samples": [{"labels": labels, "value": value}] if fires else []}
-             for name, (labels, value) in one.items() for when, fires in (("20m", False), ("32m", True), ("50m", False))]
+             for name, (labels, value) in one.items() for when, fires in (("12m", False), ("20m", False), ("32m", True), ("50m", False))]
     path = tmp_path / "marks.test.yml"
     path.write_text(yaml.safe_dump({"tests": [{"interval": "1m", "promql_expr_test": cases,
                                                "input_series": [{"series": name, "values": values} for name, values in series.items()]}]}),

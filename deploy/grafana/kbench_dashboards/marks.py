@@ -18,8 +18,9 @@ def baselines():
 
 
 def environment():
-    """Two epochs of a device within five minutes: seen also when the coordinator was restarted in between, which a counter would not tell."""
-    epochs = f"count by (device, epoch) (last_over_time(kbench_device_info{{{DEVICE}}}[5m]))"
+    """Two epochs of a device within five minutes: seen also when the coordinator was restarted in between, which a counter would not tell.
+    None while its worker has not said it yet."""
+    epochs = f"count by (device, epoch) (last_over_time(kbench_device_info{{{DEVICE},epoch!=\"\"}}[5m]))"
     return mark("Changed environment", PURPLE, f"count by (device) ({epochs}) > 1", "driver, library or engine changed", "{{device}}", ["device"])
 
 
