@@ -43,6 +43,7 @@ INCLUDE_RULES = [
     ("server", r"kernels/(?!catalog/)", "server and client include kernels/catalog alone of kernels/"),
     ("client", r"kernels/(?!catalog/)", "server and client include kernels/catalog alone of kernels/"),
     ("server/scheduler", IMPURE + "|" + GRPC, "server/scheduler is pure"),
+    ("server/history", IMPURE + "|" + GRPC, "server/history is pure"),
     ("proto/support", r"(kernels|worker|server|client)/", "proto/support includes nothing of the other parts"),
 ]
 
