@@ -11,8 +11,8 @@ namespace {
 
 // 95 % of the baseline itself, from the cell's noise: order statistics have none below six results.
 void SetInterval(const Noise& noise, v1::Baseline* baseline) {
-  const double spread = stats::NormalQuantile(0.975) * noise.ratio *
-                        std::sqrt(MedianVariance(baseline->results()));
+  const double spread =
+      stats::NormalQuantile(0.975) * noise.ratio * std::sqrt(MedianVariance(baseline->results()));
   baseline->set_low(baseline->seconds() * std::exp(-spread));
   baseline->set_high(baseline->seconds() * std::exp(spread));
   baseline->set_noise_ratio(noise.ratio);

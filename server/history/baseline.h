@@ -2,9 +2,9 @@
 //
 // A learned baseline is the median of the cell's own VALID results in one environment: from the
 // fifth (fewer process launches leave no robust median, and no interval by ranks) up to the
-// twentieth, and then it stands still. It does not follow the newest results: a kernel that slows by
-// 0.1 % a night would take such a baseline along and never be called slower. It moves when the cell
-// becomes faster for good (five results in a row faster by every gate), when the environment
+// twentieth, and then it stands still. It does not follow the newest results: a kernel that slows
+// by 0.1 % a night would take such a baseline along and never be called slower. It moves when the
+// cell becomes faster for good (five results in a row faster by every gate), when the environment
 // changes, and when somebody pins a result.
 // A pinned baseline is one result; nothing but a person moves it.
 #pragma once

@@ -28,20 +28,19 @@ const char* Passed(bool passed) { return passed ? "passed" : "not passed"; }
 
 std::string Sentence(const GateReading& reading, double seconds, int count,
                      const v1::Baseline& baseline, const Noise& noise, double most_chance) {
-  const std::string subject =
-      count == 1 ? SecondsText(seconds)
-                 : fmt::format("{} (median of {})", SecondsText(seconds), count);
+  const std::string subject = count == 1
+                                  ? SecondsText(seconds)
+                                  : fmt::format("{} (median of {})", SecondsText(seconds), count);
   const std::string object =
       baseline.origin() == "pinned"
           ? fmt::format("{} (pinned)", SecondsText(baseline.seconds()))
           : fmt::format("{} (median of {})", SecondsText(baseline.seconds()), baseline.results());
-  return fmt::format(
-      "{}: {} against {}; noise {} {}; gates: {} {}, {} {}, chance {} {} ({:.1g})",
-      ChangeText(reading.change), subject, object, PercentText(noise.ratio),
-      noise.prior ? "by the device" : fmt::format("of {} results", noise.results),
-      PercentText(reading.relative_gate), Passed(reading.relative),
-      SecondsText(reading.absolute_gate_seconds), Passed(reading.absolute),
-      PercentText(most_chance), Passed(reading.statistical), reading.chance);
+  return fmt::format("{}: {} against {}; noise {} {}; gates: {} {}, {} {}, chance {} {} ({:.1g})",
+                     ChangeText(reading.change), subject, object, PercentText(noise.ratio),
+                     noise.prior ? "by the device" : fmt::format("of {} results", noise.results),
+                     PercentText(reading.relative_gate), Passed(reading.relative),
+                     SecondsText(reading.absolute_gate_seconds), Passed(reading.absolute),
+                     PercentText(most_chance), Passed(reading.statistical), reading.chance);
 }
 
 }  // namespace
@@ -72,10 +71,9 @@ GateReading ReadGates(std::span<const v1::HistoryPoint> newest, const v1::Baseli
   reading.change = std::expm1(log_change);
   reading.low = std::expm1(log_change - width);
   reading.high = std::expm1(log_change + width);
-  reading.relative_gate = std::max(
-      {options.least_ratio, options.noises * spread, options.tails * noise.tail_ratio});
-  reading.absolute_gate_seconds =
-      std::max(options.least_seconds, 2 * options.clock_step_seconds);
+  reading.relative_gate =
+      std::max({options.least_ratio, options.noises * spread, options.tails * noise.tail_ratio});
+  reading.absolute_gate_seconds = std::max(options.least_seconds, 2 * options.clock_step_seconds);
   if (spread > 0) {
     reading.chance = stats::StudentTwoSided(log_change / spread, noise.degrees) / 2;
   } else {

@@ -37,9 +37,9 @@ struct GateReading {
   double change = 0;
   double low = 0;
   double high = 0;
-  double relative_gate = 0;         // what it must exceed, as a ratio
-  double absolute_gate_seconds = 0; // and in seconds
-  double chance = 1;                // that the noise alone does it
+  double relative_gate = 0;          // what it must exceed, as a ratio
+  double absolute_gate_seconds = 0;  // and in seconds
+  double chance = 1;                 // that the noise alone does it
   bool relative = false;
   bool absolute = false;
   bool statistical = false;

@@ -47,8 +47,8 @@ Noise NoiseOf(std::span<const v1::HistoryPoint> counted, const NoisePrior& prior
         std::expm1(stats::QuantileSorted(sorted, kTail) - stats::QuantileSorted(sorted, 0.5));
   }
   if (noise.results >= kOwnNoiseResults) return noise;
-  const double device = prior.between_session_ratio > 0 ? prior.between_session_ratio
-                                                        : stats::kBetweenSessionPrior;
+  const double device =
+      prior.between_session_ratio > 0 ? prior.between_session_ratio : stats::kBetweenSessionPrior;
   const double least = std::max({device, prior.known_ratio, RatioOfIntervals(counted)});
   if (least < noise.ratio) return noise;
   noise.ratio = least;
@@ -57,8 +57,6 @@ Noise NoiseOf(std::span<const v1::HistoryPoint> counted, const NoisePrior& prior
   return noise;
 }
 
-double MedianVariance(int results) {
-  return results <= 1 ? 1 : std::numbers::pi / 2 / results;
-}
+double MedianVariance(int results) { return results <= 1 ? 1 : std::numbers::pi / 2 / results; }
 
 }  // namespace kbench::history

@@ -16,9 +16,9 @@ inline constexpr int kMostNoiseResults = 50;
 struct Noise {
   // Relative standard deviation between the cell's own results: within a session and between them.
   double ratio = 0;
-  // What the slowest tenth exceeds, relative to the median. Normal noise: 1.28 times `ratio`; a cell
-  // with two modes has a small `ratio`, and this tells that the other mode comes by itself. 0 below
-  // 10 results.
+  // What the slowest tenth exceeds, relative to the median. Normal noise: 1.28 times `ratio`; a
+  // cell with two modes has a small `ratio`, and this tells that the other mode comes by itself. 0
+  // below 10 results.
   double tail_ratio = 0;
   double degrees = 0;  // of freedom, of `ratio`
   int results = 0;     // it rests on
@@ -35,8 +35,8 @@ struct NoisePrior {
 // and the canaries of their time), and what the cell was known for.
 Noise NoiseOf(std::span<const v1::HistoryPoint> counted, const NoisePrior& prior);
 
-// Variance of the median of `results` independent ones, in units of one's: 1 for one, pi / 2 / n for
-// more.
+// Variance of the median of `results` independent ones, in units of one's: 1 for one, pi / 2 / n
+// for more.
 double MedianVariance(int results);
 
 }  // namespace kbench::history
