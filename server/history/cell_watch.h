@@ -96,14 +96,15 @@ class CellWatch {
   void Learn(const v1::HistoryPoint& point);
   void SetChange(const GateReading& reading);
   void Judge(const v1::HistoryPoint& point, Decision* decision);
-  void WhileQuiet(const v1::HistoryPoint& point, const GateReading& reading, Decision* decision);
-  void WhileSuspected(const v1::HistoryPoint& point, const GateReading& reading,
+  void WhileQuiet(const v1::HistoryPoint& point, const GateReading& reading, const Noise& noise,
+                  Decision* decision);
+  void WhileSuspected(const v1::HistoryPoint& point, const GateReading& reading, const Noise& noise,
                       Decision* decision);
-  void WhileConfirmed(const v1::HistoryPoint& point, const GateReading& reading,
+  void WhileConfirmed(const v1::HistoryPoint& point, const GateReading& reading, const Noise& noise,
                       Decision* decision);
   void NotValidWhileSuspected(Decision* decision);
   void GrowBaseline(const Noise& noise);
-  void FollowImprovement(const v1::HistoryPoint& point);
+  void FollowImprovement(const v1::HistoryPoint& point, const Noise& noise);
   void Lapse(const google::protobuf::Timestamp& now, Decision* decision);
   bool Overdue(const google::protobuf::Timestamp& now) const;
   void AskFor(int sessions, const google::protobuf::Timestamp& now, Decision* decision) const;

@@ -107,20 +107,21 @@ void CellWatch::SetChange(const GateReading& reading) {
 }
 
 void CellWatch::Judge(const v1::HistoryPoint& point, Decision* decision) {
-  const GateReading reading = ReadGates({&point, 1}, state_.baseline(), NoiseNow(), options_.gates);
+  const Noise noise = NoiseNow();
+  const GateReading reading = ReadGates({&point, 1}, state_.baseline(), noise, options_.gates);
   SetChange(reading);
   if (InDoubt()) Exclude(point.result());
   if (state_.state() == v1::SUSPECTED) {
-    WhileSuspected(point, reading, decision);
+    WhileSuspected(point, reading, noise, decision);
   } else if (state_.state() == v1::CONFIRMED) {
-    WhileConfirmed(point, reading, decision);
+    WhileConfirmed(point, reading, noise, decision);
   } else {
-    WhileQuiet(point, reading, decision);
+    WhileQuiet(point, reading, noise, decision);
   }
 }
 
 void CellWatch::WhileQuiet(const v1::HistoryPoint& point, const GateReading& reading,
-                           Decision* decision) {
+                           const Noise& noise, Decision* decision) {
   if (reading.Slower()) {
     decision->suspected = true;
     Exclude(point.result());
@@ -132,12 +133,12 @@ void CellWatch::WhileQuiet(const v1::HistoryPoint& point, const GateReading& rea
     return;
   }
   state_.set_message(reading.sentence);
-  GrowBaseline(NoiseNow());
-  if (reading.Faster()) FollowImprovement(point);
+  GrowBaseline(noise);
+  if (reading.Faster()) FollowImprovement(point, noise);
 }
 
 void CellWatch::WhileSuspected(const v1::HistoryPoint& point, const GateReading& reading,
-                               Decision* decision) {
+                               const Noise& noise, Decision* decision) {
   std::vector<v1::HistoryPoint> fresh = Fresh();
   // Another result of a job that has told its own already.
   if (fresh.empty() || fresh.back().result() != point.result()) return;
@@ -147,7 +148,7 @@ void CellWatch::WhileSuspected(const v1::HistoryPoint& point, const GateReading&
                                    fresh.size(), wanted, reading.sentence));
     return;
   }
-  const GateReading together = ReadGates(fresh, state_.baseline(), NoiseNow(), options_.gates);
+  const GateReading together = ReadGates(fresh, state_.baseline(), noise, options_.gates);
   if (!Back(reading) && together.Slower()) {
     decision->confirmed = true;
     SetChange(together);
@@ -168,7 +169,7 @@ void CellWatch::WhileSuspected(const v1::HistoryPoint& point, const GateReading&
 }
 
 void CellWatch::WhileConfirmed(const v1::HistoryPoint& point, const GateReading& reading,
-                               Decision* decision) {
+                               const Noise& noise, Decision* decision) {
   if (!Back(reading)) {
     state_.set_message("confirmed, and still slower: " + reading.sentence);
     return;
@@ -179,9 +180,9 @@ void CellWatch::WhileConfirmed(const v1::HistoryPoint& point, const GateReading&
         return IsValid(other) && JobOfResult(other.result()) != JobOfResult(point.result());
       });
   const bool since = before != points_.rend() &&
-                     SecondsOf(before->time()) > SecondsOf(state_.since()) &&
+                     SecondsOf(before->time()) >= SecondsOf(state_.since()) &&
                      before->epoch() == state_.epoch();
-  if (since && Back(ReadGates({&*before, 1}, state_.baseline(), NoiseNow(), options_.gates))) {
+  if (since && Back(ReadGates({&*before, 1}, state_.baseline(), noise, options_.gates))) {
     decision->cleared = true;
     Include({*before, point});
     Enter(v1::NONE, point.time(), "as fast as before, twice: " + reading.sentence);
@@ -216,11 +217,10 @@ void CellWatch::GrowBaseline(const Noise& noise) {
 }
 
 // Faster for good: a step back to the old level would be a regression nobody sees.
-void CellWatch::FollowImprovement(const v1::HistoryPoint& point) {
+void CellWatch::FollowImprovement(const v1::HistoryPoint& point, const Noise& noise) {
   if (IsPinned(state_.baseline())) return;
   const std::vector<v1::HistoryPoint> counted = Counted();
   if (counted.size() < kImproved) return;
-  const Noise noise = NoiseNow();
   const std::vector<v1::HistoryPoint> newest(counted.end() - kImproved, counted.end());
   for (const v1::HistoryPoint& one : newest) {
     if (!ReadGates({&one, 1}, state_.baseline(), noise, options_.gates).Faster()) return;

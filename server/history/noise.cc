@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numbers>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "stats/summary.h"
 #include "worker/stats/comparison.h"
 #include "worker/stats/distributions.h"
+#include "worker/stats/trend.h"
 
 namespace kbench::history {
 namespace {
@@ -31,6 +33,12 @@ double RatioOfIntervals(std::span<const v1::HistoryPoint> counted) {
   return ratios.empty() ? 0 : stats::Median(ratios);
 }
 
+// A drift is no noise: it would hide itself behind the gates that it raises.
+void RemoveTrend(std::vector<double>* logs) {
+  const double slope = stats::TheilSenSlope(*logs);
+  for (std::size_t i = 0; i < logs->size(); ++i) (*logs)[i] -= slope * static_cast<double>(i);
+}
+
 }  // namespace
 
 Noise NoiseOf(std::span<const v1::HistoryPoint> counted, const NoisePrior& prior) {
@@ -39,6 +47,7 @@ Noise NoiseOf(std::span<const v1::HistoryPoint> counted, const NoisePrior& prior
   for (const v1::HistoryPoint& point : counted) logs.push_back(std::log(point.seconds()));
   Noise noise;
   noise.results = static_cast<int>(logs.size());
+  if (noise.results >= kOwnNoiseResults) RemoveTrend(&logs);
   noise.ratio = stats::RobustScale(logs);
   noise.degrees = std::max(1.0, kEfficiency * (noise.results - 1));
   if (noise.results >= kLeastTail) {
@@ -50,10 +59,12 @@ Noise NoiseOf(std::span<const v1::HistoryPoint> counted, const NoisePrior& prior
   const double device =
       prior.between_session_ratio > 0 ? prior.between_session_ratio : stats::kBetweenSessionPrior;
   const double least = std::max({device, prior.known_ratio, RatioOfIntervals(counted)});
-  if (least < noise.ratio) return noise;
-  noise.ratio = least;
-  noise.degrees = kPriorDegrees + kEfficiency * std::max(0, noise.results - 1);
-  noise.prior = true;
+  const double own_degrees = kEfficiency * std::max(0, noise.results - 1);
+  noise.degrees = kPriorDegrees + own_degrees;
+  const double moderated = std::sqrt(
+      (kPriorDegrees * least * least + own_degrees * noise.ratio * noise.ratio) / noise.degrees);
+  noise.prior = moderated <= least;
+  noise.ratio = std::max(moderated, least);
   return noise;
 }
 

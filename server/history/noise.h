@@ -22,7 +22,7 @@ struct Noise {
   double tail_ratio = 0;
   double degrees = 0;  // of freedom, of `ratio`
   int results = 0;     // it rests on
-  bool prior = false;  // `ratio` is not the cell's own
+  bool prior = false;  // `ratio` is that of the prior
 };
 
 struct NoisePrior {
@@ -32,7 +32,10 @@ struct NoisePrior {
 
 // `counted`: VALID results of one level and environment, oldest first. The prior is the largest of
 // what the device's canaries say, the intervals of the results themselves (which hold their rounds
-// and the canaries of their time), and what the cell was known for.
+// and the canaries of their time), and what the cell was known for. Below kOwnNoiseResults the
+// variance is the mean of the prior's and the cell's own, weighted by their degrees of freedom (the
+// moderated t of Smyth 2004), and at least the prior's; from there on it is the cell's own, about
+// its trend (Theil and Sen).
 Noise NoiseOf(std::span<const v1::HistoryPoint> counted, const NoisePrior& prior);
 
 // Variance of the median of `results` independent ones, in units of one's: 1 for one, pi / 2 / n
