@@ -62,6 +62,10 @@ Environment EnvironmentOf(const v1::Result& result) {
   Put("card", result.environment().device_uuid(), &environment);
   Put("engine", result.environment().engine_version(), &environment);
   Put("mechanism", result.mechanism(), &environment);
+  const auto& settings = result.environment().settings();
+  if (const auto python = settings.find("environment"); python != settings.end()) {
+    Put(kPythonEnvironment, python->second, &environment);
+  }
   for (const auto& [name, version] : result.environment().libraries()) {
     Put(name, version, &environment);
   }

@@ -26,6 +26,9 @@ namespace kbench::history {
 // Names as a person reads them ("power limit in watts"); a fact that is not known is not there.
 using Environment = std::map<std::string, std::string>;
 
+// The fact that tells a Python runner's libraries from those of another one, or of a C++ runner.
+inline constexpr char kPythonEnvironment[] = "python environment";
+
 // In the order in which a person looks for them; those unknown are empty.
 std::vector<std::pair<std::string, std::string>> MachineFacts(const v1::Result& result);
 
