@@ -22,6 +22,9 @@ constexpr double kEfficiency = 0.82;
 // A prior rests on at least five canaries (stats::kMinCanaries), or on a long history.
 constexpr double kPriorDegrees = 6;
 
+// A cell so much noisier than the prior says is another one than it speaks of.
+constexpr double kNotOfPrior = 2;
+
 // Of the intervals "for comparison with other sessions", as standard deviations.
 double RatioOfIntervals(std::span<const v1::HistoryPoint> counted) {
   std::vector<double> ratios;
@@ -59,6 +62,7 @@ Noise NoiseOf(std::span<const v1::HistoryPoint> counted, const NoisePrior& prior
   const double device =
       prior.between_session_ratio > 0 ? prior.between_session_ratio : stats::kBetweenSessionPrior;
   const double least = std::max({device, prior.known_ratio, RatioOfIntervals(counted)});
+  if (noise.ratio > kNotOfPrior * least) return noise;
   const double own_degrees = kEfficiency * std::max(0, noise.results - 1);
   noise.degrees = kPriorDegrees + own_degrees;
   const double moderated = std::sqrt(

@@ -34,7 +34,8 @@ struct NoisePrior {
 // what the device's canaries say, the intervals of the results themselves (which hold their rounds
 // and the canaries of their time), and what the cell was known for. Below kOwnNoiseResults the
 // variance is the mean of the prior's and the cell's own, weighted by their degrees of freedom (the
-// moderated t of Smyth 2004), and at least the prior's; from there on it is the cell's own, about
+// moderated t of Smyth 2004), and at least the prior's; the cell's own alone where that is more
+// than twice the prior, which then speaks of other cells. From there on it is the cell's own, about
 // its trend (Theil and Sen).
 Noise NoiseOf(std::span<const v1::HistoryPoint> counted, const NoisePrior& prior);
 

@@ -75,8 +75,13 @@ TEST(Noise, OwnNoiseAboveThePriorCountsFromTheFirstResults) {
   }
   const Noise noise = NoiseOf(points, {});
   EXPECT_FALSE(noise.prior);
-  EXPECT_GT(noise.ratio, 0.03);
-  EXPECT_LT(noise.degrees, 10);
+  EXPECT_GT(noise.ratio, 0.05);
+  EXPECT_LT(noise.degrees, 4);
+  const Noise moderated = NoiseOf(points, {.between_session_ratio = 0.05});
+  EXPECT_FALSE(moderated.prior);
+  EXPECT_GT(moderated.ratio, 0.05);
+  EXPECT_LT(moderated.ratio, noise.ratio) << "drawn towards the prior";
+  EXPECT_GT(moderated.degrees, 9);
 }
 
 TEST(Noise, ADriftIsNone) {
