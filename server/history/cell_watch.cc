@@ -92,6 +92,24 @@ Decision CellWatch::OnTime(const google::protobuf::Timestamp& now) {
 
 void CellWatch::AddConfirmation(const std::string& job) { state_.add_confirmations(job); }
 
+std::string CellWatch::WhyNotPinned(const v1::HistoryPoint& point) const {
+  if (!IsValid(point)) {
+    return fmt::format("{} is {}: only a VALID result can be a baseline", point.result(),
+                       point.verdict());
+  }
+  if (epochs_.empty() || epochs_.back().id() == point.epoch()) return "";
+  const auto found = std::find_if(epochs_.rbegin(), epochs_.rend(),
+                                  [&](const auto& epoch) { return epoch.id() == point.epoch(); });
+  std::string change = "measured in another environment";
+  if (found != epochs_.rend()) {
+    const auto& then = found->environment();
+    const auto& now = epochs_.back().environment();
+    change = ChangeBetween({then.begin(), then.end()}, {now.begin(), now.end()}) + " since";
+  }
+  return fmt::format("{} is not comparable with the newest result ({}): pin a newer one",
+                     point.result(), change);
+}
+
 Decision CellWatch::Pin(const v1::HistoryPoint& point, const std::string& by,
                         const google::protobuf::Timestamp& now) {
   Decision decision;

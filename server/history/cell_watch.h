@@ -68,7 +68,10 @@ class CellWatch {
   Decision OnTime(const google::protobuf::Timestamp& now);
   // A job that measures the suspicion again.
   void AddConfirmation(const std::string& job);
-  // `point` must be VALID and of the newest result's environment: the caller has checked.
+  // Why a result cannot be pinned: it is not VALID, or of another environment than the newest one.
+  // Empty: it can.
+  std::string WhyNotPinned(const v1::HistoryPoint& point) const;
+  // Of a point that can be pinned.
   Decision Pin(const v1::HistoryPoint& point, const std::string& by,
                const google::protobuf::Timestamp& now);
   Decision Drop(const google::protobuf::Timestamp& now);

@@ -25,7 +25,7 @@ struct GateOptions {
   double noises = 4;
   double tails = 1.25;
   double chance = 0.001;
-  // Three steps of an event clock of 32 / 2 ns; nobody can use less.
+  // One and a half steps of an H200's event clock (32 ns); nobody can use less.
   double least_seconds = 50e-9;
   double clock_step_seconds = 0;  // of the device, by its calibration; 0: not known
 };

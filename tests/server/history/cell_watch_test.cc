@@ -218,6 +218,7 @@ TEST_F(Watch, ASlowDriftIsFoundOnce) {
       confirmed += Result(drifted).confirmed ? 1 : 0;
     }
   }
+  RecordProperty("first_suspected", first);
   EXPECT_EQ(confirmed, 1);
   EXPECT_GT(first, 20);
   EXPECT_LT(first, 60) << "before it is 6 % slower";
@@ -291,6 +292,20 @@ TEST_F(Watch, APinnedBaselineIsIncomparableElsewhere) {
   EXPECT_FALSE(Result(1e-3).suspected);
   EXPECT_EQ(State(), v1::NONE) << "comparable again";
   EXPECT_TRUE(Result(1.05e-3).suspected);
+}
+
+TEST_F(Watch, OnlyAValidResultOfTheNewestEnvironmentCanBePinned) {
+  Results(1e-3, 5);
+  const v1::HistoryPoint old = watch_.points().back();
+  EXPECT_EQ(watch_.WhyNotPinned(old), "");
+  EXPECT_EQ(watch_.WhyNotPinned(Make(1e-3, "SUSPECT")),
+            "results/job5-0-0 is SUSPECT: only a VALID result can be a baseline");
+  epoch_ = "e2";
+  Result(1e-3);
+  EXPECT_EQ(watch_.WhyNotPinned(watch_.points().back()), "");
+  EXPECT_EQ(watch_.WhyNotPinned(old),
+            "results/job4-0-0 is not comparable with the newest result (driver driver of e1 -> "
+            "driver of e2 since): pin a newer one");
 }
 
 TEST_F(Watch, PinningAnewAcceptsARegression) {

@@ -51,6 +51,10 @@ class Cell {
     }
     return all;
   }
+  void PinNewest() {
+    const v1::HistoryPoint newest = watch_.points().back();
+    watch_.Pin(newest, "anna", newest.time());
+  }
   const CellWatch& watch() const { return watch_; }
   const Counts& counts() const { return counts_; }
 
@@ -94,6 +98,31 @@ TEST_P(Simulated, TwoHundredResultsOfTheSameRaiseAtMostOneAlarm) {
   if (Tabled()) {
     std::printf("| %s | %d | %d | %d | %d | %.2f %% |\n", GetParam().name.c_str(), all.results,
                 all.suspected, all.confirmed, with_alarm, 100.0 * all.measured_again / all.results);
+  }
+}
+
+// A pinned result is one session's: its own luck is part of every comparison.
+TEST_P(Simulated, AgainstAPinnedResultToo) {
+  Counts all;
+  int with_alarm = 0;
+  for (int number = 0; number < Cells(); ++number) {
+    Cell cell(GetParam(), 5000 + static_cast<std::uint64_t>(number));
+    for (int i = 0; i < 30; ++i) cell.Measure(kSeconds);
+    const int before = cell.counts().confirmed;
+    cell.PinNewest();
+    for (int i = 0; i < kResults; ++i) cell.Measure(kSeconds);
+    const Counts& one = cell.counts();
+    with_alarm += one.confirmed > before ? 1 : 0;
+    all.results += one.results;
+    all.suspected += one.suspected;
+    all.confirmed += one.confirmed - before;
+    all.measured_again += one.measured_again;
+  }
+  EXPECT_LE(all.confirmed * 1000, std::max(1000, all.results));
+  if (Tabled()) {
+    std::printf("| %s, pinned | %d | %d | %d | %d | %.2f %% |\n", GetParam().name.c_str(),
+                all.results, all.suspected, all.confirmed, with_alarm,
+                100.0 * all.measured_again / all.results);
   }
 }
 
