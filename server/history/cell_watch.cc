@@ -52,7 +52,7 @@ CellWatch CellWatch::Restore(const v1::CellState& state, std::vector<v1::History
 
 Decision CellWatch::OnResult(const v1::HistoryPoint& point, const v1::Epoch& epoch) {
   Decision decision;
-  if (Seen(point.result())) return decision;
+  if (point.result().empty() || Seen(point.result())) return decision;
   decision.changed = true;
   if (PutLate(point)) return decision;
   if (!points_.empty() && Before(point.time(), points_.back().time())) {

@@ -18,9 +18,9 @@
 //
 // Only VALID results count. Those measured in doubt (from the suspicion on) count for no baseline;
 // when it is rejected they count as noise, so that what comes by itself raises the gates. Results
-// are taken as they come: a name that was seen before changes nothing; one up to a day older than
-// the newest is put in its place and decides nothing; one older still means that the clock was set
-// back, and is the newest.
+// are taken as they come: a name that was seen before, or none, changes nothing; one up to a day
+// older than the newest is put in its place and decides nothing; one older still means that the
+// clock was set back, and is the newest.
 #pragma once
 
 #include <string>
