@@ -385,6 +385,13 @@ TEST_F(Watch, AClockSetBackWhileInDoubt) {
   EXPECT_TRUE(Results(1e-3, 2).cleared);
 }
 
+TEST_F(Watch, ASuspicionLapsesThoughTheClockWasSetBack) {
+  Results(1e-3, 25);
+  Result(1.05e-3);
+  EXPECT_FALSE(watch_.OnTime(At(now_ - kHour)).lapsed);
+  EXPECT_TRUE(watch_.OnTime(At(now_ - 2 * kDay)).lapsed) << "else it would wait for days";
+}
+
 TEST_F(Watch, LearnsThoughTheClockWasAheadAtFirst) {
   now_ += 3650 * kDay;
   Results(1e-3, 2);
