@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "fmt/format.h"
+#include "server/history/environment.h"
 #include "worker/stats/clocked_comparison.h"
 #include "worker/stats/distributions.h"
 
@@ -25,18 +27,6 @@ std::string FlushOf(const Result& result) {
 
 std::string ModeOf(const Result& result) {
   return result.case_().mode().empty() ? "cold" : result.case_().mode();
-}
-
-// One of the settings the result was measured under; empty where it was not recorded.
-std::string SettingOf(const Result& result, const char* key) {
-  const auto& settings = result.environment().settings();
-  const auto found = settings.find(key);
-  return found == settings.end() ? "" : found->second;
-}
-
-// Those of a processor: beside a GPU they tell of the host, which does not do the work.
-std::string CpuSettingOf(const Result& result, const char* key) {
-  return result.environment().device_uuid().empty() ? SettingOf(result, key) : "";
 }
 
 std::string Shown(const std::string& value) { return value.empty() ? "none" : value; }
@@ -150,23 +140,19 @@ double PValueOfInterval(const BaselineComparison& comparison) {
 }  // namespace
 
 std::vector<std::string> KeyDifferences(const Result& a, const Result& b) {
-  const auto& one = a.environment();
-  const auto& other = b.environment();
-  const std::pair<const char*, std::pair<std::string, std::string>> keys[] = {
+  std::vector<std::pair<std::string, std::pair<std::string, std::string>>> keys = {
       {"kernel", {a.case_().kernel(), b.case_().kernel()}},
       {"dtype", {a.case_().dtype(), b.case_().dtype()}},
       {"shape", {a.case_().shape(), b.case_().shape()}},
       {"mode", {ModeOf(a), ModeOf(b)}},
       {"flush", {FlushOf(a), FlushOf(b)}},
       {"mechanism", {a.mechanism(), b.mechanism()}},
-      {"device", {one.device_name(), other.device_name()}},
-      {"driver", {one.driver(), other.driver()}},
-      {"threads", {CpuSettingOf(a, "threads"), CpuSettingOf(b, "threads")}},
-      {"cpus", {CpuSettingOf(a, "cpus"), CpuSettingOf(b, "cpus")}},
-      {"power limit in watts",
-       {SettingOf(a, "power_limit_watts"), SettingOf(b, "power_limit_watts")}},
-      {"ecc", {SettingOf(a, "ecc"), SettingOf(b, "ecc")}},
   };
+  const auto one = MachineFacts(a);
+  const auto other = MachineFacts(b);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    keys.push_back({one[i].first, {one[i].second, other[i].second}});
+  }
   std::vector<std::string> differences;
   for (const auto& [key, values] : keys) {
     if (values.first == values.second) continue;
