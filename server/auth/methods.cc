@@ -19,6 +19,13 @@ const std::vector<Method>& Methods() {
       {"/kbench.v1.DeviceService/ListDevices", Role::kViewer, false, "looking at devices"},
       {"/kbench.v1.DeviceService/ListKernels", Role::kViewer, false, "looking at kernels"},
 
+      {"/kbench.v1.HistoryService/CompareEpochs", Role::kViewer, false, "looking at results"},
+      {"/kbench.v1.HistoryService/DropBaseline", Role::kSubmitter, true, "dropping a baseline"},
+      {"/kbench.v1.HistoryService/GetHistory", Role::kViewer, false, "looking at results"},
+      {"/kbench.v1.HistoryService/ListCells", Role::kViewer, false, "looking at results"},
+      {"/kbench.v1.HistoryService/PinBaseline", Role::kSubmitter, true, "pinning a baseline"},
+      {"/kbench.v1.HistoryService/Why", Role::kViewer, false, "looking at results"},
+
       {"/kbench.v1.JobService/CancelJob", Role::kSubmitter, true, "cancelling a job"},
       {"/kbench.v1.JobService/EndHold", Role::kSubmitter, true, "giving a device back"},
       {"/kbench.v1.JobService/ExplainJob", Role::kViewer, false, "looking at jobs"},

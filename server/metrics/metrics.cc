@@ -31,6 +31,25 @@ constexpr std::pair<kbench::v1::Verdict, const char*> kVerdicts[] = {
     {kbench::v1::VERDICT_VALID, "valid"},
     {kbench::v1::VERDICT_SUSPECT, "suspect"},
     {kbench::v1::VERDICT_INVALID, "invalid"}};
+struct DecisionCounter {
+  const char* name;
+  const char* help;
+  bool CellDecision::*happened;
+};
+constexpr DecisionCounter kDecisions[] = {
+    {"kbench_regressions_suspected_total", "Results that were slower by every gate.",
+     &CellDecision::suspected},
+    {"kbench_regressions_confirmed_total", "Suspicions that measuring again confirmed.",
+     &CellDecision::confirmed},
+    {"kbench_regressions_rejected_total",
+     "Suspicions that measuring again found out: false alarms that nobody saw.",
+     &CellDecision::rejected},
+    {"kbench_regressions_lapsed_total", "Suspicions that were not measured again in time.",
+     &CellDecision::lapsed},
+    {"kbench_regressions_cleared_total", "Confirmed regressions that are over.",
+     &CellDecision::cleared},
+    {"kbench_epochs_total", "Environments that began for a cell.", &CellDecision::epoch_opened},
+};
 constexpr std::pair<AttemptEnd, const char*> kAttemptEnds[] = {
     {AttemptEnd::kDone, "done"},
     {AttemptEnd::kInfra, "infra"},
@@ -76,6 +95,10 @@ Metrics::Metrics(const std::string& version, SeriesBounds bounds)
                  .Name("kbench_results_total")
                  .Help("Results that were stored, by device and verdict.")
                  .Register(*registry_);
+  for (std::size_t i = 0; i < decided_.size(); ++i) {
+    decided_[i] =
+        &BuildCounter().Name(kDecisions[i].name).Help(kDecisions[i].help).Register(*registry_);
+  }
   lease_expirations_ = &Counter(*registry_, "kbench_lease_expirations_total",
                                 "Attempts whose worker did not answer in time.");
   stale_results_ =
@@ -147,6 +170,14 @@ void Metrics::RecordResult(const kbench::v1::Result& result) {
   // One without a number has an outcome instead of a verdict.
   const char* name = verdict == std::end(kVerdicts) ? "none" : verdict->second;
   stored_->Add({{"device", result.device()}, {"verdict", name}}).Increment();
+}
+
+void Metrics::CellDecided(const std::string& device, const CellDecision& decision) {
+  for (std::size_t i = 0; i < decided_.size(); ++i) {
+    // Each begins at 0 with the device's first result, so that its first event is a rise.
+    prometheus::Counter& counter = decided_[i]->Add({{"device", device}});
+    if (decision.*kDecisions[i].happened) counter.Increment();
+  }
 }
 
 void Metrics::StoreMayKeep(const std::string& kind, std::int64_t bytes) {

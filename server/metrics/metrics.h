@@ -33,6 +33,16 @@ class HttpEndpoint;
 
 enum class AttemptEnd { kDone, kInfra, kCancelled, kLost };
 
+// What a result, or time, made of a cell; any of these may be true at once.
+struct CellDecision {
+  bool suspected = false;
+  bool confirmed = false;
+  bool rejected = false;  // a false alarm that measuring again found out
+  bool lapsed = false;    // not measured again in time
+  bool cleared = false;
+  bool epoch_opened = false;
+};
+
 class Metrics {
  public:
   explicit Metrics(const std::string& version, SeriesBounds bounds = {});
@@ -61,6 +71,7 @@ class Metrics {
   void NoteCell(const kbench::v1::CellKey& cell, const CellNote& note) {
     results_.Note(cell, note);
   }
+  void CellDecided(const std::string& device, const CellDecision& decision);
   void SetLiveSource(std::function<LiveState()> source) { live_.SetSource(std::move(source)); }
   RpcCalls& rpc_calls() { return rpc_calls_; }
 
@@ -88,11 +99,12 @@ class Metrics {
   prometheus::Histogram* queue_seconds_;
   prometheus::Histogram* run_seconds_;
   prometheus::Histogram* gap_seconds_;
-  prometheus::Family<prometheus::Counter>* busy_seconds_;  // by device and phase
-  prometheus::Family<prometheus::Counter>* quarantines_;   // by device and reason
-  prometheus::Family<prometheus::Gauge>* store_bytes_;     // by kind
-  prometheus::Family<prometheus::Gauge>* store_caps_;      // the same
-  prometheus::Family<prometheus::Counter>* stored_;        // results by device and verdict
+  prometheus::Family<prometheus::Counter>* busy_seconds_;              // by device and phase
+  prometheus::Family<prometheus::Counter>* quarantines_;               // by device and reason
+  prometheus::Family<prometheus::Gauge>* store_bytes_;                 // by kind
+  prometheus::Family<prometheus::Gauge>* store_caps_;                  // the same
+  std::array<prometheus::Family<prometheus::Counter>*, 6> decided_{};  // as CellDecision's fields
+  prometheus::Family<prometheus::Counter>* stored_;  // results by device and verdict
 };
 
 }  // namespace kbench::metrics

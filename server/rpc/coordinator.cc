@@ -39,6 +39,11 @@ Coordinator::~Coordinator() { Stop(); }
 
 double Coordinator::Now() const { return wall_offset_ + clock_.SteadySeconds(); }
 
+void Coordinator::SetResultObserver(ResultObserver observer) {
+  MutexLock lock(mutex_);
+  result_observer_ = std::move(observer);
+}
+
 absl::Status Coordinator::Start() {
   started_at_ = Now();
   KB_RETURN_IF_ERROR(LoadDurations());

@@ -63,6 +63,11 @@ class Coordinator {
               CoordinatorOptions options);
   ~Coordinator();
 
+  // Told of the results of a case when they are durable, with the labels of its job; must be quick.
+  // Empty: nobody is.
+  using ResultObserver = std::function<void(const std::vector<kbench::v1::Result>& results,
+                                            const std::map<std::string, std::string>& labels)>;
+  void SetResultObserver(ResultObserver observer);
   // Takes up what the store holds and starts the timer.
   absl::Status Start();
   // Refuses new work and ends all streams with UNAVAILABLE; replies under way are still given.
@@ -319,6 +324,7 @@ class Coordinator {
   std::int64_t generation_ ABSL_GUARDED_BY(mutex_) = 1;  // steps of an older one are void
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;          // a commit failed: waiting for the store
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  ResultObserver result_observer_ ABSL_GUARDED_BY(mutex_);
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread timer_;
 };

@@ -403,8 +403,13 @@ void Coordinator::OnResult(const std::shared_ptr<WorkerLink>& link, const Sessio
     if (result.hold().has_exit_code()) {
       step.batch.hold_ends.push_back({result.id().job(), result.hold().exit_code()});
     }
-    step.on_durable.push_back([this, stored = results[ref]] {
+    std::map<std::string, std::string> labels;
+    if (const auto active = active_.find(ref.job); active != active_.end()) {
+      labels.insert(active->second.spec->labels().begin(), active->second.spec->labels().end());
+    }
+    step.on_durable.push_back([this, stored = results[ref], labels, observe = result_observer_] {
       for (const Result& item : stored) metrics_.RecordResult(item);
+      if (observe) observe(stored, labels);
       metrics_.AttemptEnded(metrics::AttemptEnd::kDone);
     });
   } else {

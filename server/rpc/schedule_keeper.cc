@@ -154,6 +154,12 @@ std::string ScheduleKeeper::OwnerOf(const std::string& name) {
   return found == nullptr ? "" : found->owner();
 }
 
+double ScheduleKeeper::IntervalOf(const std::string& name) {
+  MutexLock lock(mutex_);
+  const Schedule* found = book_.Find(name);
+  return found == nullptr || found->paused() ? 0 : found->interval_seconds();
+}
+
 std::vector<Schedule> ScheduleKeeper::All() {
   MutexLock lock(mutex_);
   std::vector<Schedule> all;

@@ -39,6 +39,8 @@ class ScheduleKeeper {
   // Empty: there is none of this name.
   std::string OwnerOf(const std::string& name);
   std::vector<kbench::v1::Schedule> All();  // without their jobs
+  // The longest time between two runs; 0: there is none of this name, or it is paused.
+  double IntervalOf(const std::string& name);
 
   // Submits what is due now. On the keeper's thread; also for tests.
   void Look();

@@ -21,6 +21,8 @@
 #include "server/rpc/account_service.h"
 #include "server/rpc/admin_service.h"
 #include "server/rpc/device_service.h"
+#include "server/rpc/history_keeper.h"
+#include "server/rpc/history_service.h"
 #include "server/rpc/job_service.h"
 #include "server/rpc/listen.h"
 #include "server/rpc/result_service.h"
@@ -41,6 +43,7 @@ constexpr const char* kServices[] = {"",
                                      "kbench.v1.JobService",
                                      "kbench.v1.ResultService",
                                      "kbench.v1.DeviceService",
+                                     "kbench.v1.HistoryService",
                                      "kbench.v1.ScheduleService",
                                      "kbench.v1.WorkerService"};
 
@@ -84,6 +87,7 @@ class ServerImpl final : public Server {
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<StoreKeeper> keeper_;
   std::unique_ptr<ScheduleKeeper> schedules_;
+  std::unique_ptr<HistoryKeeper> history_;
   std::unique_ptr<AdminService> admin_;
   std::unique_ptr<auth::Access> access_;
   AccountService accounts_;
@@ -91,6 +95,7 @@ class ServerImpl final : public Server {
   std::unique_ptr<ResultService> results_;
   std::unique_ptr<DeviceService> devices_;
   std::unique_ptr<ScheduleService> scheduled_;
+  std::unique_ptr<HistoryService> told_;
   std::unique_ptr<WorkerService> workers_;
   std::vector<std::unique_ptr<grpc::Service>> guarded_;  // each in front of one of the above
   std::unique_ptr<grpc::Server> server_;
@@ -117,6 +122,12 @@ absl::Status ServerImpl::Start() {
       KeeperOptions{.backup_dir = options_.data_dir + "/backups", .retention = options_.retention});
   keeper_->Start();
   schedules_ = std::make_unique<ScheduleKeeper>(*store_, *coordinator_, clock_);
+  history_ = std::make_unique<HistoryKeeper>(
+      *store_, *coordinator_, metrics_, clock_,
+      [this](const std::string& schedule) { return schedules_->IntervalOf(schedule); });
+  coordinator_->SetResultObserver(
+      [this](const auto& results, const auto& labels) { history_->OnResults(results, labels); });
+  KB_RETURN_IF_ERROR(history_->Start());
   KB_RETURN_IF_ERROR(schedules_->Start());
   KB_ASSIGN_OR_RETURN(access_, auth::Access::Start(options_.access, options_.data_dir, clock_));
   KB_RETURN_IF_ERROR(Listen());
@@ -152,12 +163,13 @@ absl::Status ServerImpl::AddServices(grpc::ServerBuilder& builder) {
   results_ = std::make_unique<ResultService>(*store_, *coordinator_);
   devices_ = std::make_unique<DeviceService>(*coordinator_);
   scheduled_ = std::make_unique<ScheduleService>(*schedules_);
+  told_ = std::make_unique<HistoryService>(*history_);
   workers_ = std::make_unique<WorkerService>(*coordinator_);
   const std::pair<const char*, grpc::Service*> services[] = {
-      {"kbench.v1.AccountService", &accounts_},    {"kbench.v1.AdminService", admin_.get()},
-      {"kbench.v1.DeviceService", devices_.get()}, {"kbench.v1.JobService", jobs_.get()},
-      {"kbench.v1.ResultService", results_.get()}, {"kbench.v1.ScheduleService", scheduled_.get()},
-      {"kbench.v1.WorkerService", workers_.get()},
+      {"kbench.v1.AccountService", &accounts_},        {"kbench.v1.AdminService", admin_.get()},
+      {"kbench.v1.DeviceService", devices_.get()},     {"kbench.v1.HistoryService", told_.get()},
+      {"kbench.v1.JobService", jobs_.get()},           {"kbench.v1.ResultService", results_.get()},
+      {"kbench.v1.ScheduleService", scheduled_.get()}, {"kbench.v1.WorkerService", workers_.get()},
   };
   for (const auto& [name, service] : services) {
     KB_ASSIGN_OR_RETURN(auto guarded, access_->gate().Guard(name, *service));
@@ -228,6 +240,7 @@ void ServerImpl::Stop(std::chrono::system_clock::time_point deadline) {
     server_.reset();
   }
   if (schedules_ != nullptr) schedules_->Stop();
+  if (history_ != nullptr) history_->Stop();
   if (keeper_ != nullptr) keeper_->Stop();
   if (access_ != nullptr) access_->Stop();
   if (coordinator_ != nullptr) coordinator_->Stop();
