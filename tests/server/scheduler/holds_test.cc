@@ -1,25 +1,12 @@
 // Holds in the scheduler: they take a device as a case does, end well, and are never tried again
 // once somebody may be using the device.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "server/scheduler/scheduler.h"
-#include "tests/server/scheduler/world.h"
+#include "tests/server/scheduler/scheduler_fixture.h"
 
 namespace kbench::scheduler {
 namespace {
 
-using Kind = AttemptEnd::Kind;
-
-class HoldsTest : public ::testing::Test {
+class HoldsTest : public SchedulerTest {
  protected:
-  void TearDown() override { EXPECT_EQ(world_.Check(), ""); }
-
-  AssignTo OneAssign() {
-    const std::vector<AssignTo> assigns = world_.TakeAssigns();
-    EXPECT_EQ(assigns.size(), 1u);
-    return assigns.empty() ? AssignTo{} : assigns.front();
-  }
   // A hold that its worker has named.
   AssignTo Begin(const std::string& name) {
     world_.AddHold(name, "cpu");
@@ -30,9 +17,6 @@ class HoldsTest : public ::testing::Test {
   void End(const std::string& name) {
     world_.Apply(world_.scheduler().EndHold(world_.now(), name, "HOLD_ENDED", "held for 5s"));
   }
-
-  World world_;
-  WorkerEntry cpu_ = world_.Worker("w-cpu", "boot1", "cpu", "cpu");
 };
 
 TEST_F(HoldsTest, TheDeviceIsFreeWhenTheWorkerNoLongerNamesIt) {
