@@ -26,7 +26,9 @@ grpc::Status ScheduleService::SetSchedule(grpc::ServerContext*,
   const absl::Status allowed = CheckMayChange(keeper_, request->schedule().name(), "replace");
   if (!allowed.ok()) return ToGrpc(allowed);
   Schedule asked = request->schedule();
-  asked.set_owner(auth::CurrentCaller().OwnerOf(asked.owner()));
+  absl::StatusOr<std::string> owner = auth::CurrentCaller().OwnerOf(asked.owner());
+  if (!owner.ok()) return ToGrpc(owner.status());
+  asked.set_owner(*std::move(owner));
   return Reply(keeper_.Set(std::move(asked)), schedule);
 }
 
