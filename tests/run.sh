@@ -79,13 +79,14 @@ unit() {
 run_unit() { step "ctest ci" unit ci; }
 
 # Every target for KBENCH_FUZZ_SECONDS (60), all at once and behind everything else: what two cores make of them in a minute is enough to find
-# again what was there before, and a little new. A finding belongs into tests/fuzz/corpus/NAME, where every later run begins with it.
+# again what was there before, and a little new. The seed is fixed, so that a change is not blamed for what another draw finds; KBENCH_FUZZ_SEED
+# takes another one (0: any). A finding belongs into tests/fuzz/corpus/NAME, where every later run begins with it.
 fuzz() {
   local program name pids=() names=() i code=0
   for program in build/fuzz/tests/fuzz_*; do
     name=${program##*/fuzz_}
     mkdir -p "build/fuzz/corpus/$name" build/fuzz/findings
-    nice -n 10 "$program" -max_total_time="${KBENCH_FUZZ_SECONDS:-60}" -max_len=4096 -timeout=20 -rss_limit_mb=1500 \
+    nice -n 10 "$program" -max_total_time="${KBENCH_FUZZ_SECONDS:-60}" -seed="${KBENCH_FUZZ_SEED:-1}" -max_len=4096 -timeout=20 -rss_limit_mb=1500 \
       -artifact_prefix="build/fuzz/findings/$name-" "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" >"build/fuzz/findings/$name.log" 2>&1 </dev/null &
     pids+=($!)
     names+=("$name")

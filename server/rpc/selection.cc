@@ -38,8 +38,12 @@ std::vector<const ImplementationInfo*> Able(const Device& device, const CaseSpec
   return able;
 }
 
+bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 void AddOnce(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  if (!IsAmong(names, name)) names.push_back(name);
 }
 
 // Empty: not Python.
@@ -240,15 +244,13 @@ Selection SelectImplementations(const std::vector<std::string>& names, const Dev
   }
   selection.implementations = selection.requested;
   const Choice choice(device, environments, able);
-  const auto asked = [&](const char* word) {
-    return std::find(names.begin(), names.end(), word) != names.end();
-  };
-  const bool all = asked(kAllWord);
-  if (all || names.empty() || asked(kDefaultWord)) {
+  const bool all = IsAmong(names, kAllWord);
+  if (all || names.empty() || IsAmong(names, kDefaultWord)) {
     for (const ImplementationInfo* implementation : choice.able()) {
       if (!all && choice.HasDefault() && !choice.IsDefault(*implementation)) continue;
       AddOnce(selection.implementations, implementation->name());
-      if (all) continue;  // they run anyway
+      // With "all" the lower ones run anyway; who asks by name gets an answer about that one.
+      if (all || IsAmong(selection.requested, implementation->name())) continue;
       auto lower = choice.LowerThan(*implementation);
       if (!lower.empty()) selection.lower[implementation->name()] = std::move(lower);
     }

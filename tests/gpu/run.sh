@@ -20,7 +20,8 @@
 #   --code             also fetches device code and profiles of a few cells (code_and_profile.py)
 #   --frameworks       also torch, Triton and Triton compiled ahead of time: the cells of frameworks.csv, what launches cost (launch_costs.py), and
 #                      with --stopwatch their times beside Nsight Compute and CUPTI (python_stopwatch.py)
-#   --report           also runs `report roi` twice, the second time with warm caches; leaves report-{cold,warm}.{md,html} in $OUT
+#   --report           also runs `report roi` twice, the second time with warm caches: in 15 minutes and in 6 at most; leaves
+#                      report-{cold,warm}.{md,html} in $OUT
 #   --sanitize         also runs compute-sanitizer over small shapes of every CUDA kernel (sanitize.py); needs --tests
 #   --table-option X   handed to library_table.py; may be repeated
 #
@@ -120,10 +121,12 @@ frameworks() {
 # The essay's tables twice: what a first run pays for compiling and tuning, the second finds in caches.
 report() {
   local turn start code=0
+  local -A most=([cold]=900 [warm]=360)
   for turn in cold warm; do
     start=$SECONDS
     "$client" report roi --device "$device" --html "$out/report-$turn.html" >"$out/report-$turn.md" 2>"$out/report-$turn.log" || code=1
-    echo "report roi, $turn caches: $((SECONDS - start)) s"
+    echo "report roi, $turn caches: $((SECONDS - start)) s of ${most[$turn]} s"
+    ((SECONDS - start <= most[$turn])) || code=1
     tail -n 3 "$out/report-$turn.log"
   done
   return $code

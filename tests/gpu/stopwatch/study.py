@@ -32,13 +32,14 @@ CELLS = [
 ]
 
 
-def cells_of(keys):
-    """The cells with these keys; all of them for none."""
-    known = {cell.key: cell for cell in CELLS}
+def cells_of(keys, cells=None):
+    """The cells with these keys (of CELLS, or others); all of them for none."""
+    cells = CELLS if cells is None else cells
+    known = {cell.key: cell for cell in cells}
     for key in keys:
         if key not in known:
             raise SystemExit(f"no cell is called '{key}': there are {', '.join(known)}")
-    return [known[key] for key in keys] or CELLS
+    return [known[key] for key in keys] or cells
 
 
 @dataclasses.dataclass

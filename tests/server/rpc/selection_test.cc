@@ -106,6 +106,8 @@ TEST(Selection, TheBestOfAFamilyBringsTheLowerOnesForShapesItDoesNotTake) {
   EXPECT_TRUE(SelectImplementations({"all"}, device, spec).lower.empty()) << "they run anyway";
   EXPECT_TRUE(SelectImplementations({"cuda/best"}, device, spec).lower.empty())
       << "who asks by name gets an answer about that one";
+  EXPECT_TRUE(SelectImplementations({"default", "cuda/best"}, device, spec).lower.empty())
+      << "also beside the default choice";
 }
 
 void AddPython(kbench::v1::Device* device, const std::string& base, const std::string& environment,
