@@ -276,7 +276,7 @@ void HistoryKeeper::MeasureAgain(const std::vector<Work>& work) {
       const double left = one.until - static_cast<double>(clock_.WallMicros()) * 1e-6;
       *spec.mutable_queue_timeout() = ToDuration(std::max(60.0, left));
       request.set_owner(kOwner);
-      const absl::StatusOr<kbench::v1::Job> job = coordinator_.Submit(request);
+      const absl::StatusOr<kbench::v1::Job> job = coordinator_.SubmitAndWait(request);
       if (!job.ok()) {
         spdlog::warn("{} is not measured again: {}", NameOf(one.cell), MessageOf(job.status()));
         break;
