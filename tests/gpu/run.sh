@@ -22,6 +22,7 @@
 #                      with --stopwatch their times beside Nsight Compute and CUPTI (python_stopwatch.py)
 #   --report           also runs `report roi` twice, the second time with warm caches: in 15 minutes and in 6 at most; leaves
 #                      report-{cold,warm}.{md,html} in $OUT
+#   --regression       also has a fixture become slower by 5 % and be itself again (regression.py); needs --tests, torch and triton
 #   --sanitize         also runs compute-sanitizer over small shapes of every CUDA kernel (sanitize.py); needs --tests
 #   --table-option X   handed to library_table.py; may be repeated
 #
@@ -36,7 +37,7 @@ usage() {
 }
 
 bundle="" tests="" device="gpu0" wheels="" compare_torch=no manifest=yes programs=yes stopwatch=no repeatability=no library_table=no code=no sanitize=no
-frameworks=no report=no
+frameworks=no report=no regression=no
 stopwatch_options=() repeatability_options=() table_options=()
 while (($#)); do
   case $1 in
@@ -54,6 +55,7 @@ while (($#)); do
     --code) code=yes ;;
     --frameworks) frameworks=yes ;;
     --report) report=yes ;;
+    --regression) regression=yes ;;
     --sanitize) sanitize=yes ;;
     --table-option) table_options+=("${2:?--table-option needs a word}") && shift ;;
     -*) usage "unknown option $1" ;;
@@ -65,6 +67,7 @@ done
 [[ -z $tests || -f $tests ]] || usage "no such file: '$tests'"
 [[ $stopwatch == no || -n $tests ]] || usage "--stopwatch needs --tests: the launchers are in that file"
 [[ $sanitize == no || -n $tests ]] || usage "--sanitize needs --tests: kernel_lab is in that file"
+[[ $regression == no || -n $tests ]] || usage "--regression needs --tests: the runner with the fixtures is in that file"
 [[ -z $wheels || -d $wheels ]] || usage "no such folder: '$wheels'"
 capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1) || usage "nvidia-smi finds no GPU here"
 
@@ -144,20 +147,21 @@ stopwatch() {
     ${stopwatch_options[@]+"${stopwatch_options[@]}"}
 }
 
-# An interpreter whose runner has the implementations of tests/worker/runner_py/fixture_kernels instead of kbench's own.
+# An interpreter whose runner has the implementations of tests/worker/runner_py/fixture_kernels instead of kbench's own: a copy, for regression.py edits one.
 python_fixtures() {
+  cp -r "$here/../worker/runner_py/fixture_kernels" "$home/fixtures/fixture_kernels"
   cat >"$home/fixtures/python" <<END
 #!/usr/bin/env bash
-export PYTHONPATH="\$PYTHONPATH:$here/../worker/runner_py" PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH="\$PYTHONPATH:$home/fixtures" PYTHONDONTWRITEBYTECODE=1
 exec python3 "\$@" --kernels fixture_kernels
 END
   chmod +x "$home/fixtures/python"
   printf '[env.fixtures]\npython = "%s"\n' "$home/fixtures/python" >"$home/fixtures/worker.toml"
 }
 
-# A coordinator and a worker of their own, whose runners hold kernels that crash, hang and lie.
-fixtures() {
-  local address=unix:$home/fixtures/s.sock attempt code=0 config=()
+# A coordinator and a worker of their own, whose runners hold kernels that crash, hang, lie, or become slower.
+fixture_stack() {
+  local address=unix:$home/fixtures/s.sock attempt config=()
   mkdir -p "$home/fixtures"
   if python3 -c 'import torch, triton' 2>/dev/null; then
     python_fixtures
@@ -174,8 +178,12 @@ fixtures() {
     "$client" devices 2>/dev/null | grep -q "$device" && break
     sleep 0.2
   done
+}
+
+fixtures() {
+  local code=0
   python3 "$here/check_cells.py" "$client" "$here/fixtures.csv" "$capability" "$device" || code=1
-  if ((${#config[@]})); then
+  if [[ -e $home/fixtures/python ]]; then
     python3 "$here/check_cells.py" "$client" "$here/python_fixtures.csv" "$capability" "$device" || code=1
   else
     echo "python3 has no torch and Triton here: the Python fixtures are not run"
@@ -209,9 +217,11 @@ fi
   ${table_options[@]+"${table_options[@]}"}
 "$client" down
 [[ $sanitize == no ]] || part "sanitizer" python3 "$here/sanitize.py" "$root/tests/kernel_lab"
-if [[ -n $tests && $programs == yes ]]; then
-  part "test programs" gpu_programs
-  part "misbehaving kernels" fixtures
+[[ -z $tests || $programs == no ]] || part "test programs" gpu_programs
+if [[ -n $tests && ($programs == yes || $regression == yes) ]]; then
+  fixture_stack
+  [[ $programs == no ]] || part "misbehaving kernels" fixtures
+  [[ $regression == no ]] || part "regression" python3 "$here/regression.py" "$client" "$device" "$home/fixtures/fixture_kernels/torch/paced.py"
 fi
 echo "== tests/gpu took $SECONDS s; failed: ${failed[*]:-none}"
 ((${#failed[@]} == 0))
