@@ -21,6 +21,7 @@ CELL = ("sum", "fp32", "2^28")
 NAME = "torch/paced@fixtures"
 LEARNED = 5          # results, before which nothing can be doubted
 PATIENCE = 90.0      # seconds for three fresh sessions, each with its own interpreter
+SUSPICION = 10.0     # seconds until a stored result is taken up
 SLOWER = 0.05
 CLEARED_RESULTS = 3  # two clear it; one that is not VALID may stand between
 
@@ -59,8 +60,8 @@ class Lab:
     def state(self):
         return self.history()["state"]
 
-    def wait(self, wanted, seconds=None):
-        end = time.monotonic() + (PATIENCE if seconds is None else seconds)
+    def wait(self, wanted, seconds):
+        end = time.monotonic() + seconds
         while (now := self.state()).get("state") not in wanted and time.monotonic() < end:
             time.sleep(0.5)
         return now
@@ -90,9 +91,9 @@ def slowed(lab):
     lab.edit(SLOWER)
     result = lab.measure()
     print(f"{'slowed':28} {cells.median_seconds(result) * 1e6:.1f} us {cells.verdict(result)}")
-    if told("then", lab.wait(("SUSPECTED", "CONFIRMED"), 10)) not in ("SUSPECTED", "CONFIRMED"):
+    if told("then", lab.wait(("SUSPECTED", "CONFIRMED"), SUSPICION)) not in ("SUSPECTED", "CONFIRMED"):
         return "the slower kernel raised no suspicion"
-    if told("after three fresh sessions", lab.wait(("CONFIRMED", "NONE"))) != "CONFIRMED":
+    if told("after three fresh sessions", lab.wait(("CONFIRMED", "NONE"), PATIENCE)) != "CONFIRMED":
         return "the suspicion was not confirmed"
     cause = lab.ask("why", *CELL, "--impl", NAME, "--on", lab.device)[0]["cause"]
     print(f"{'why':28} {cause['verdict']:12} {cause['sentence']}")
@@ -105,7 +106,7 @@ def restored(lab):
         lab.measure()
         if lab.state().get("state") == "NONE":
             break
-    return "" if told("restored", lab.wait(("NONE",))) == "NONE" else "the restored kernel did not clear the regression"
+    return "" if told("restored", lab.wait(("NONE",), PATIENCE)) == "NONE" else "the restored kernel did not clear the regression"
 
 
 def main():

@@ -36,14 +36,13 @@ class MadeUp(regression.Lab):
 def hurry(monkeypatch):
     monkeypatch.setattr(regression.time, "sleep", lambda _seconds: None)
     monkeypatch.setattr(regression, "PATIENCE", 0.05)
+    monkeypatch.setattr(regression, "SUSPICION", 0.05)
 
 
 @pytest.mark.parametrize("states,cause,words", [
     (["SUSPECTED", "SUSPECTED", "CONFIRMED"], "KERNEL", ""), (["NONE"], "KERNEL", "raised no suspicion"),
     (["SUSPECTED", "NONE"], "KERNEL", "not confirmed"), (["SUSPECTED", "CONFIRMED"], "CLOCK", "why says CLOCK")])
-def test_a_slower_kernel_must_be_suspected_confirmed_and_explained(monkeypatch, states, cause, words):
-    ticks = iter(range(0, 1000, 9))
-    monkeypatch.setattr(regression.time, "monotonic", lambda: next(ticks))
+def test_a_slower_kernel_must_be_suspected_confirmed_and_explained(states, cause, words):
     said = regression.slowed(MadeUp(states, cause))
     assert words in said and bool(said) == bool(words)
 
