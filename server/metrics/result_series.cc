@@ -178,6 +178,22 @@ void ResultSeries::Note(const kbench::v1::CellKey& cell, const CellNote& note) {
   Evict();
 }
 
+std::vector<kbench::v1::CellKey> ResultSeries::KeptWithoutResult() const {
+  std::vector<kbench::v1::CellKey> cells;
+  MutexLock lock(mutex_);
+  for (const auto& [labels, note] : notes_) {
+    if (!IsKept(labels) || index_.count(labels) > 0) continue;
+    kbench::v1::CellKey& cell = cells.emplace_back();
+    cell.set_kernel(labels[0].value);  // in the order of LabelsOf
+    cell.set_implementation(labels[1].value);
+    cell.set_dtype(labels[2].value);
+    cell.set_shape(labels[3].value);
+    cell.set_mode(labels[4].value);
+    cell.set_device(labels[5].value);
+  }
+  return cells;
+}
+
 bool ResultSeries::IsKept(const Labels& labels) const {
   const auto note = notes_.find(labels);
   return note != notes_.end() && (note->second.pinned || note->second.interval_seconds > 0);

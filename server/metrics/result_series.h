@@ -44,6 +44,8 @@ class ResultSeries final : public prometheus::Collectable {
   // Replaces what was known of the cell; it may come before its first result. A note that says
   // nothing is forgotten.
   void Note(const kbench::v1::CellKey& cell, const CellNote& note);
+  // Cells that stay however old they are, and of which no result is here.
+  std::vector<kbench::v1::CellKey> KeptWithoutResult() const;
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:

@@ -230,8 +230,7 @@ void HistoryKeeper::Act(Cell& cell, const history::Decision& decision, std::vect
                                                .confirmed = decision.confirmed,
                                                .rejected = decision.rejected,
                                                .lapsed = decision.lapsed,
-                                               .cleared = decision.cleared,
-                                               .epoch_opened = decision.epoch_opened});
+                                               .cleared = decision.cleared});
   if (decision.confirmed) spdlog::warn("{} is slower: {}", NameOf(state.cell()), state.message());
   if (decision.cleared) spdlog::info("{} is as it was", NameOf(state.cell()));
   if (decision.sessions > 0) {

@@ -1,5 +1,6 @@
-// kbench-load [submits|queue|watchers]... [--small]: the figures of a coordinator under load. Exit
-// code 1 when a bound is missed (with --small: when something is lost), 5 when it cannot run.
+// kbench-load [submits|queue|watchers|metrics]... [--small]: the figures of a coordinator under
+// load. Exit code 1 when a bound is missed (with --small: when something is lost), 5 when it cannot
+// run.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -22,6 +23,7 @@ constexpr Scenario kScenarios[] = {
     {"submits", "durable submits, 16 connections", kbench::load::RunSubmits},
     {"queue", "a long queue", kbench::load::RunQueue},
     {"watchers", "many watchers", kbench::load::RunWatchers},
+    {"metrics", "a scraper beside submits", kbench::load::RunMetrics},
 };
 
 }  // namespace
@@ -52,7 +54,7 @@ int main(int argc, char** argv) {
     scenario.run(size, verdicts);
   }
   if (ran == 0) {
-    std::fprintf(stderr, "usage: kbench-load [submits|queue|watchers]... [--small]\n");
+    std::fprintf(stderr, "usage: kbench-load [submits|queue|watchers|metrics]... [--small]\n");
     return 2;
   }
   return verdicts.good() ? 0 : 1;

@@ -80,13 +80,24 @@ double ServerProcess::RssMiB() const {
   return 0;
 }
 
-std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder) {
-  return std::make_unique<ServerProcess>(
-      std::vector<std::string>{
-          KBENCH_SERVER, "--metrics-listen", "", "--listen", "unix:" + (folder / "s"), "--data-dir",
-          folder / "data", "--submits-per-second", "0", "--most-queued-cases", "1000000",
-          "--most-jobs-per-owner", "1000000", "--most-cases-per-owner", "1000000"},
-      folder / "s", folder / "log");
+std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder,
+                                                const std::vector<std::string>& more) {
+  std::vector<std::string> argv = {KBENCH_SERVER,
+                                   "--listen",
+                                   "unix:" + (folder / "s"),
+                                   "--data-dir",
+                                   folder / "data",
+                                   "--submits-per-second",
+                                   "0",
+                                   "--most-queued-cases",
+                                   "1000000",
+                                   "--most-jobs-per-owner",
+                                   "1000000",
+                                   "--most-cases-per-owner",
+                                   "1000000"};
+  if (more.empty()) argv.insert(argv.end(), {"--metrics-listen", ""});
+  argv.insert(argv.end(), more.begin(), more.end());
+  return std::make_unique<ServerProcess>(std::move(argv), folder / "s", folder / "log");
 }
 
 }  // namespace kbench::load

@@ -43,7 +43,8 @@ class ServerProcess {
   Process process_;
 };
 
-// kbench-server with its data in `folder`.
-std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder);
+// kbench-server with its data in `folder`; without metrics, unless `more` says where.
+std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder,
+                                                const std::vector<std::string>& more = {});
 
 }  // namespace kbench::load
