@@ -231,12 +231,13 @@ void Metrics::Stop() { http_.reset(); }
 std::string Metrics::Text() const {
   std::vector<prometheus::MetricFamily> families = registry_->Collect();
   for (const prometheus::Collectable* source :
-       {static_cast<const prometheus::Collectable*>(&results_),
-        static_cast<const prometheus::Collectable*>(&live_),
+       {static_cast<const prometheus::Collectable*>(&live_),
         static_cast<const prometheus::Collectable*>(&schedules_)}) {
     for (auto& family : source->Collect()) families.push_back(std::move(family));
   }
-  return prometheus::TextSerializer().Serialize(families);
+  std::string text = prometheus::TextSerializer().Serialize(families);
+  results_.AddTo(&text);
+  return text;
 }
 
 }  // namespace kbench::metrics
