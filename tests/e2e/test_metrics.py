@@ -1,5 +1,7 @@
 """Series of results over the life of the processes behind them: /metrics of a real coordinator."""
+import os
 import re
+import socket
 import urllib.request
 
 DURATION = "kbench_result_duration_seconds"
@@ -81,3 +83,29 @@ def test_labels_of_people_stay_within_their_quotes(shared):
         assert "note" not in text, "a job's own labels are none of a series"
     finally:
         assert shared.client("cancel", waiting, held.out.strip()).code == 0
+
+
+def test_scrapers_that_stall_cost_the_others_nothing(shared):
+    host, port = shared.note()["metrics"].rsplit(":", 1)
+    tasks = len(os.listdir(f"/proc/{shared.server.pid}/task"))
+    files = len(os.listdir(f"/proc/{shared.server.pid}/fd"))
+    stalled = []
+    try:
+        for index in range(150):
+            one = socket.socket()
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            one.connect((host, int(port)))
+            # Half a request, a whole one whose answer nobody reads, or nothing at all.
+            one.sendall((b"GET /metr", b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", b"")[index % 3])
+            stalled.append(one)
+            if index % 50 == 49:
+                assert "kbench_build_info" in scrape(shared)
+        measure(shared, 24)
+        assert (shape(24), "cold") in durations(shared), "and it is told"
+        # gRPC's own threads come and go; 150 more would be one a scraper.
+        assert len(os.listdir(f"/proc/{shared.server.pid}/task")) < tasks + 50
+        assert len(os.listdir(f"/proc/{shared.server.pid}/fd")) < files + 100, "most of the stalled were sent away"
+    finally:
+        for one in stalled:
+            one.close()
+    assert "kbench_build_info" in scrape(shared)
