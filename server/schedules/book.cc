@@ -54,8 +54,8 @@ void Book::AddRun(Entry& entry, double due, const std::vector<std::string>& jobs
 }
 
 absl::StatusOr<Schedule> Book::Put(Schedule schedule, double now) {
-  KB_ASSIGN_OR_RETURN(Rhythm rhythm, RhythmOf(schedule));
-  Entry entry{std::move(schedule), std::move(rhythm)};
+  KB_ASSIGN_OR_RETURN(const Rhythm rhythm, RhythmOf(schedule));
+  Entry entry{std::move(schedule), rhythm};
   const auto known = entries_.find(entry.schedule.name());
   entry.schedule.clear_runs();
   if (known != entries_.end()) {
@@ -68,8 +68,8 @@ absl::StatusOr<Schedule> Book::Put(Schedule schedule, double now) {
 }
 
 absl::Status Book::Restore(const Schedule& schedule, double now, std::int64_t skipped) {
-  KB_ASSIGN_OR_RETURN(Rhythm rhythm, RhythmOf(schedule));
-  Entry& entry = entries_[schedule.name()] = {schedule, std::move(rhythm)};
+  KB_ASSIGN_OR_RETURN(const Rhythm rhythm, RhythmOf(schedule));
+  Entry& entry = entries_[schedule.name()] = {schedule, rhythm};
   entry.skipped = skipped;
   // What came due while nobody looked is found by Take(), and skipped with its reason.
   const auto stored = static_cast<double>(schedule.next_time().seconds());
