@@ -50,7 +50,7 @@ int ListenOn(const addrinfo& where) {
   const int on = 1;
   if (fd < 0) return -1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(fd, where.ai_addr, where.ai_addrlen) == 0 && listen(fd, kMostScrapers) == 0) return fd;
+  if (bind(fd, where.ai_addr, where.ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0) return fd;
   const int error = errno;
   close(fd);
   errno = error;
