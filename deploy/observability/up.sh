@@ -118,6 +118,9 @@ configure_prometheus() {
 
 scraped() { [[ $(fetch "$url/api/v1/query?query=up%7Bjob%3D%22kbench%22%7D") == *"\"instance\":\"$metrics\""*',"1"]'* ]]; }
 
+# page NAME: its address, which Debian's build, without the newer pages, has elsewhere.
+page() { if fetch "$url/$1" >/dev/null; then echo "$url/$1"; else echo "$url/classic/$1"; fi; }
+
 start_prometheus() {
   local program unpacked=$root/.cache/prometheus/usr pages=()
   program=$(PATH=$PATH:$unpacked/bin command -v prometheus) ||
@@ -141,10 +144,10 @@ start_prometheus() {
   url=http://127.0.0.1:$prometheus_port
   wait_for prometheus "$url/-/ready" --prometheus-port
   echo "Prometheus  $url (pid $(<"$state/prometheus.pid")), scrapes http://$metrics/metrics every 15 s"
-  echo "  rules     $url/rules"
-  echo "  alerts    $url/alerts"
+  echo "  rules     $(page rules)"
+  echo "  alerts    $(page alerts)"
   # Scrapes are spread over the interval: the first one comes within it.
-  [[ -n $no_wait ]] || until_true 40 scraped || fail "Prometheus runs, but has not scraped http://$metrics/metrics yet; $url/targets says why"
+  [[ -n $no_wait ]] || until_true 40 scraped || fail "Prometheus runs, but has not scraped http://$metrics/metrics yet; $(page targets) says why"
 }
 
 # The folder with Grafana's own pages: beside its program, or where the packages put it.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,22 @@
 
 namespace kbench::metrics {
 
+// A job none of whose cases has begun or runs, in the words of the queue.
+struct NextJob {
+  std::string owner;
+  std::string priority_class;
+  std::string text;      // of its next case: "matmul fp16 4096", "hold 30m"
+  std::string selector;  // empty: any device
+};
+
+struct RunningCase {
+  std::string device;
+  std::string owner;
+  std::string priority_class;
+  std::string text;
+  double started_at = 0;  // seconds since the epoch
+};
+
 struct LiveState {
   std::vector<std::pair<std::string, scheduler::Waiting>> waiting;  // by class
   int queued_jobs = 0;  // that have not begun, or of which nothing runs now
@@ -22,7 +40,14 @@ struct LiveState {
   int running_cases = 0;
   int watchers = 0;
   std::vector<kbench::v1::Device> devices;
+  std::vector<NextJob> next;         // the first few, in the order in which they would start
+  std::vector<RunningCase> running;  // at most one a device
+  // Why a device takes nothing new, by its name: drain, quarantine, hold; any of them at once.
+  std::map<std::string, std::set<std::string>> blocks;
 };
+
+void AddQueue(const LiveState& state, std::vector<prometheus::MetricFamily>& families);
+void AddDevices(const LiveState& state, std::vector<prometheus::MetricFamily>& families);
 
 class LiveCollector final : public prometheus::Collectable {
  public:

@@ -48,7 +48,6 @@ constexpr DecisionCounter kDecisions[] = {
      &CellDecision::lapsed},
     {"kbench_regressions_cleared_total", "Confirmed regressions that are over.",
      &CellDecision::cleared},
-    {"kbench_epochs_total", "Environments that began for a cell.", &CellDecision::epoch_opened},
 };
 constexpr std::pair<AttemptEnd, const char*> kAttemptEnds[] = {
     {AttemptEnd::kDone, "done"},
@@ -99,6 +98,11 @@ Metrics::Metrics(const std::string& version, SeriesBounds bounds)
     decided_[i] =
         &BuildCounter().Name(kDecisions[i].name).Help(kDecisions[i].help).Register(*registry_);
   }
+  epochs_ =
+      &BuildCounter()
+           .Name("kbench_epochs_total")
+           .Help("Changes of what a device's results are compared in: driver, clocks, engine.")
+           .Register(*registry_);
   lease_expirations_ = &Counter(*registry_, "kbench_lease_expirations_total",
                                 "Attempts whose worker did not answer in time.");
   stale_results_ =
@@ -180,6 +184,11 @@ void Metrics::CellDecided(const std::string& device, const CellDecision& decisio
   }
 }
 
+void Metrics::DeviceEnvironment(const std::string& device, bool changed) {
+  prometheus::Counter& counter = epochs_->Add({{"device", device}});  // begins at 0
+  if (changed) counter.Increment();
+}
+
 void Metrics::StoreMayKeep(const std::string& kind, std::int64_t bytes) {
   if (bytes > 0) store_caps_->Add({{"kind", kind}}).Set(static_cast<double>(bytes));
 }
@@ -222,11 +231,13 @@ void Metrics::Stop() { http_.reset(); }
 std::string Metrics::Text() const {
   std::vector<prometheus::MetricFamily> families = registry_->Collect();
   for (const prometheus::Collectable* source :
-       {static_cast<const prometheus::Collectable*>(&results_),
-        static_cast<const prometheus::Collectable*>(&live_)}) {
+       {static_cast<const prometheus::Collectable*>(&live_),
+        static_cast<const prometheus::Collectable*>(&schedules_)}) {
     for (auto& family : source->Collect()) families.push_back(std::move(family));
   }
-  return prometheus::TextSerializer().Serialize(families);
+  std::string text = prometheus::TextSerializer().Serialize(families);
+  results_.AddTo(&text);
+  return text;
 }
 
 }  // namespace kbench::metrics

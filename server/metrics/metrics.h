@@ -16,6 +16,7 @@
 #include "server/metrics/live_state.h"
 #include "server/metrics/result_series.h"
 #include "server/metrics/rpc_calls.h"
+#include "server/metrics/schedule_series.h"
 #include "server/scheduler/types.h"
 
 namespace prometheus {
@@ -40,7 +41,6 @@ struct CellDecision {
   bool rejected = false;  // a false alarm that measuring again found out
   bool lapsed = false;    // not measured again in time
   bool cleared = false;
-  bool epoch_opened = false;
 };
 
 class Metrics {
@@ -68,11 +68,19 @@ class Metrics {
   void RecordResult(const kbench::v1::Result& result);
   // For a result that was stored before this process began: it is no event.
   void RestoreResult(const kbench::v1::Result& result) { results_.Record(result); }
+  std::vector<kbench::v1::CellKey> KeptWithoutResult() const {
+    return results_.KeptWithoutResult();
+  }
   void NoteCell(const kbench::v1::CellKey& cell, const CellNote& note) {
     results_.Note(cell, note);
   }
   void CellDecided(const std::string& device, const CellDecision& decision);
+  // What a device's results are compared in is known, and whether that is a change.
+  void DeviceEnvironment(const std::string& device, bool changed);
   void SetLiveSource(std::function<LiveState()> source) { live_.SetSource(std::move(source)); }
+  void SetScheduleSource(std::function<std::vector<ScheduleState>()> source) {
+    schedules_.SetSource(std::move(source));
+  }
   RpcCalls& rpc_calls() { return rpc_calls_; }
 
   // Serves on HOST:PORT (port 0: a free one); the address really bound. One line when it is taken.
@@ -87,6 +95,7 @@ class Metrics {
   std::unique_ptr<prometheus::Registry> registry_;
   ResultSeries results_;
   LiveCollector live_;
+  ScheduleCollector schedules_;
   RpcCalls rpc_calls_;
   std::unique_ptr<HttpEndpoint> http_;
   // References into the registry, which lives as long; nothing is ever removed from it.
@@ -103,7 +112,8 @@ class Metrics {
   prometheus::Family<prometheus::Counter>* quarantines_;               // by device and reason
   prometheus::Family<prometheus::Gauge>* store_bytes_;                 // by kind
   prometheus::Family<prometheus::Gauge>* store_caps_;                  // the same
-  std::array<prometheus::Family<prometheus::Counter>*, 6> decided_{};  // as CellDecision's fields
+  std::array<prometheus::Family<prometheus::Counter>*, 5> decided_{};  // as CellDecision's fields
+  prometheus::Family<prometheus::Counter>* epochs_;                    // by device
   prometheus::Family<prometheus::Counter>* stored_;  // results by device and verdict
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "proto/support/clock.h"
+#include "server/metrics/exposition_text.h"
 #include "server/store/store.h"
 #include "spdlog/spdlog.h"
 
@@ -92,17 +93,17 @@ const Family kFamilies[] = {
 
 using kbench::v1::RegressionState;
 using kbench::v1::Verdict;
-using prometheus::MetricFamily;
 
-constexpr std::pair<Verdict, const char*> kVerdicts[] = {{kbench::v1::VERDICT_VALID, "valid"},
-                                                         {kbench::v1::VERDICT_SUSPECT, "suspect"},
-                                                         {kbench::v1::VERDICT_INVALID, "invalid"}};
+constexpr std::pair<Verdict, const char*> kVerdicts[] = {
+    {kbench::v1::VERDICT_VALID, ",verdict=\"valid\""},
+    {kbench::v1::VERDICT_SUSPECT, ",verdict=\"suspect\""},
+    {kbench::v1::VERDICT_INVALID, ",verdict=\"invalid\""}};
 constexpr std::pair<RegressionState, const char*> kStates[] = {
-    {kbench::v1::LEARNING, "learning"},
-    {kbench::v1::NONE, "none"},
-    {kbench::v1::SUSPECTED, "suspected"},
-    {kbench::v1::CONFIRMED, "confirmed"},
-    {kbench::v1::INCOMPARABLE, "incomparable"}};
+    {kbench::v1::LEARNING, ",state=\"learning\""},
+    {kbench::v1::NONE, ",state=\"none\""},
+    {kbench::v1::SUSPECTED, ",state=\"suspected\""},
+    {kbench::v1::CONFIRMED, ",state=\"confirmed\""},
+    {kbench::v1::INCOMPARABLE, ",state=\"incomparable\""}};
 
 Labels LabelsOf(const std::string& kernel, const std::string& implementation,
                 const std::string& dtype, const std::string& shape, const std::string& mode,
@@ -111,40 +112,25 @@ Labels LabelsOf(const std::string& kernel, const std::string& implementation,
           {"size", shape},    {"mode", mode.empty() ? "cold" : mode}, {"device", device}};
 }
 
-Labels With(Labels labels, const char* name, const char* value) {
-  labels.push_back({name, value});
-  return labels;
-}
-
 bool SaysNothing(const CellNote& note) {
   return note.state == kbench::v1::REGRESSION_STATE_UNSPECIFIED && note.baseline_seconds <= 0 &&
          note.interval_seconds <= 0 && !note.pinned;
 }
 
-// What a note adds to a cell's series.
-struct NoteFamilies {
-  MetricFamily baseline = MakeGauge("kbench_result_baseline_duration_seconds",
-                                    "What the cell's results are compared with.");
-  MetricFamily change = MakeGauge("kbench_result_change_ratio",
-                                  "Time of the newest result over the baseline's, less 1.");
-  MetricFamily state = MakeGauge("kbench_result_regression_state",
-                                 "1 for what is thought of the cell's newest results, else 0.");
-  MetricFamily interval =
-      MakeGauge("kbench_result_scheduled_interval_seconds",
-                "Longest time between two runs of the schedule that measures the cell.");
-
-  void AddCell(const Labels& labels, const CellNote& note) {
-    if (note.baseline_seconds > 0) {
-      Add(baseline, labels, note.baseline_seconds);
-      Add(change, labels, note.change_ratio);
-    }
-    if (note.interval_seconds > 0) Add(interval, labels, note.interval_seconds);
-    if (note.state == kbench::v1::REGRESSION_STATE_UNSPECIFIED) return;
-    for (const auto& [value, name] : kStates) {
-      Add(state, With(labels, "state", name), note.state == value ? 1 : 0);
-    }
-  }
+struct NoteFamily {
+  const char* name;
+  const char* help;
+  double (*value)(const CellNote&);  // NaN: none
 };
+
+constexpr NoteFamily kNoteFamilies[] = {
+    {"kbench_result_baseline_duration_seconds", "What the cell's results are compared with.",
+     [](const CellNote& n) { return KnownIf(n.baseline_seconds > 0, n.baseline_seconds); }},
+    {"kbench_result_change_ratio", "Time of the newest result over the baseline's, less 1.",
+     [](const CellNote& n) { return KnownIf(n.baseline_seconds > 0, n.change_ratio); }},
+    {"kbench_result_scheduled_interval_seconds",
+     "Longest time between two runs of the schedule that measures the cell.",
+     [](const CellNote& n) { return KnownIf(n.interval_seconds > 0, n.interval_seconds); }}};
 
 }  // namespace
 
@@ -154,7 +140,11 @@ void ResultSeries::Record(const Result& result) {
   entry->labels = LabelsOf(result.case_().kernel(), result.implementation(), result.case_().dtype(),
                            result.case_().shape(), result.case_().mode(), result.device());
   entry->verdict = result.verdict();
-  for (const Family& family : kFamilies) entry->values.push_back(family.value(result));
+  entry->label_text = LabelText(entry->labels);
+  for (const Family& family : kFamilies) {
+    const double value = family.value(result);
+    entry->values.push_back(std::isfinite(value) ? NumberText(value) : "");
+  }
   MutexLock lock(mutex_);
   Insert(std::move(entry));
   Evict();
@@ -173,6 +163,22 @@ void ResultSeries::Note(const kbench::v1::CellKey& cell, const CellNote& note) {
   if (known == index_.end() || known->second.kept == IsKept(labels)) return;
   Insert(*known->second.entry);  // into the other list
   Evict();
+}
+
+std::vector<kbench::v1::CellKey> ResultSeries::KeptWithoutResult() const {
+  std::vector<kbench::v1::CellKey> cells;
+  MutexLock lock(mutex_);
+  for (const auto& [labels, note] : notes_) {
+    if (!IsKept(labels) || index_.count(labels) > 0) continue;
+    kbench::v1::CellKey& cell = cells.emplace_back();
+    cell.set_kernel(labels[0].value);  // in the order of LabelsOf
+    cell.set_implementation(labels[1].value);
+    cell.set_dtype(labels[2].value);
+    cell.set_shape(labels[3].value);
+    cell.set_mode(labels[4].value);
+    cell.set_device(labels[5].value);
+  }
+  return cells;
 }
 
 bool ResultSeries::IsKept(const Labels& labels) const {
@@ -204,7 +210,7 @@ void ResultSeries::Evict() {
   }
 }
 
-std::vector<MetricFamily> ResultSeries::Collect() const {
+void ResultSeries::AddTo(std::string* text) const {
   std::vector<std::pair<std::shared_ptr<const Entry>, CellNote>> cells;
   std::uint64_t evicted = 0;
   {
@@ -216,33 +222,42 @@ std::vector<MetricFamily> ResultSeries::Collect() const {
     }
     evicted = evicted_;
   }
-  std::vector<MetricFamily> families;
+  // Families without a series are not exported.
+  const auto add = [&](const char* name, const char* help, auto lines_of) {
+    const std::size_t begin = text->size();
+    AddHead(name, help, "gauge", text);
+    const std::size_t head = text->size();
+    for (const auto& [entry, note] : cells) lines_of(name, *entry, note);
+    if (text->size() == head) text->resize(begin);
+  };
   for (std::size_t i = 0; i < std::size(kFamilies); ++i) {
-    MetricFamily family = MakeGauge(kFamilies[i].name, kFamilies[i].help);
-    family.metric.reserve(cells.size());
-    for (const auto& [entry, note] : cells) {
-      if (std::isfinite(entry->values[i])) Add(family, entry->labels, entry->values[i]);
-    }
-    Keep(std::move(family), families);
+    add(kFamilies[i].name, kFamilies[i].help, [&](auto name, const Entry& entry, const auto&) {
+      if (!entry.values[i].empty()) AddLine(name, entry.label_text, "", entry.values[i], text);
+    });
   }
-  MetricFamily verdict =
-      MakeGauge("kbench_result_verdict", "1 for the verdict of the last result, else 0.");
-  NoteFamilies notes;
-  for (const auto& [entry, note] : cells) {
-    for (const auto& [value, name] : kVerdicts) {
-      Add(verdict, With(entry->labels, "verdict", name), entry->verdict == value ? 1 : 0);
-    }
-    notes.AddCell(entry->labels, note);
+  for (const NoteFamily& family : kNoteFamilies) {
+    add(family.name, family.help, [&](auto name, const Entry& entry, const CellNote& note) {
+      const double value = family.value(note);
+      if (std::isfinite(value)) AddLine(name, entry.label_text, "", NumberText(value), text);
+    });
   }
-  for (MetricFamily* family :
-       {&verdict, &notes.baseline, &notes.change, &notes.state, &notes.interval}) {
-    Keep(std::move(*family), families);
-  }
-  MetricFamily dropped = MakeCounter("kbench_result_series_evicted_total",
-                                     "Label sets of results dropped because there were too many.");
-  Add(dropped, {}, static_cast<double>(evicted));
-  Keep(std::move(dropped), families);
-  return families;
+  add("kbench_result_verdict", "1 for the verdict of the last result, else 0.",
+      [&](auto name, const Entry& entry, const auto&) {
+        for (const auto& [value, more] : kVerdicts) {
+          AddLine(name, entry.label_text, more, entry.verdict == value ? "1" : "0", text);
+        }
+      });
+  add("kbench_result_regression_state",
+      "1 for what is thought of the cell's newest results, else 0.",
+      [&](auto name, const Entry& entry, const CellNote& note) {
+        if (note.state == kbench::v1::REGRESSION_STATE_UNSPECIFIED) return;
+        for (const auto& [value, more] : kStates) {
+          AddLine(name, entry.label_text, more, note.state == value ? "1" : "0", text);
+        }
+      });
+  const char* evictions = "kbench_result_series_evicted_total";
+  AddHead(evictions, "Label sets of results dropped because there were too many.", "counter", text);
+  AddLine(evictions, "", "", std::to_string(evicted), text);
 }
 
 }  // namespace kbench::metrics

@@ -1,20 +1,20 @@
 // The last default result of each (kernel, implementation, dtype, size, mode, device) as gauges,
 // with what is thought of the cell beside it. Bounded: cells that somebody relies on (a pinned
-// baseline, a schedule) stay, of all others the newest `most_ad_hoc` do. A Collectable: series
-// vanish by themselves, no reference into a registry is ever kept. Thread-safe; a scrape holds the
-// lock for as long as it takes to copy one pointer a cell.
+// baseline, a schedule) stay, of all others the newest `most_ad_hoc` do. Series vanish by
+// themselves: no reference into a registry is ever kept. Thread-safe; a scrape holds the lock for
+// as long as it takes to copy one pointer a cell, and the text of a result is made when it comes,
+// not at each scrape: there are many of them, and they change seldom.
 #pragma once
 
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kbench/v1/history_service.pb.h"
 #include "kbench/v1/result.pb.h"
-#include "prometheus/collectable.h"
-#include "prometheus/metric_family.h"
 #include "proto/support/mutex.h"
 #include "server/metrics/family.h"
 
@@ -34,7 +34,7 @@ struct CellNote {
   bool pinned = false;
 };
 
-class ResultSeries final : public prometheus::Collectable {
+class ResultSeries {
  public:
   explicit ResultSeries(SeriesBounds bounds) : bounds_(bounds) {}
 
@@ -44,12 +44,16 @@ class ResultSeries final : public prometheus::Collectable {
   // Replaces what was known of the cell; it may come before its first result. A note that says
   // nothing is forgotten.
   void Note(const kbench::v1::CellKey& cell, const CellNote& note);
-  std::vector<prometheus::MetricFamily> Collect() const override;
+  // Cells that stay however old they are, and of which no result is here.
+  std::vector<kbench::v1::CellKey> KeptWithoutResult() const;
+  // In the text format, behind what `text` holds.
+  void AddTo(std::string* text) const;
 
  private:
   struct Entry {
     Labels labels;
-    std::vector<double> values;  // one a family; NaN: not known, not exported
+    std::string label_text;
+    std::vector<std::string> values;  // one a family; empty: not known, not exported
     kbench::v1::Verdict verdict = kbench::v1::VERDICT_UNSPECIFIED;
   };
   using Entries = std::list<std::shared_ptr<const Entry>>;  // newest first

@@ -14,7 +14,6 @@ namespace kbench::server {
 namespace {
 
 constexpr double kRecoverySeconds = 2;
-constexpr int kMostResultSeries = 2100;  // what the metrics may hold, more or less
 constexpr int kMostDrainSeconds = 2;
 
 absl::Status Unavailable(const std::string& message, const char* reason) {
@@ -48,9 +47,6 @@ absl::Status Coordinator::Start() {
   started_at_ = Now();
   KB_RETURN_IF_ERROR(LoadDurations());
   KB_RETURN_IF_ERROR(Load());
-  KB_ASSIGN_OR_RETURN(auto results, store_.LatestResults(kMostResultSeries));
-  // Oldest first, so that the newest is the last to be evicted.
-  for (auto it = results.rbegin(); it != results.rend(); ++it) metrics_.RestoreResult(*it);
   metrics_.SetLiveSource([this] { return Live(); });
   timer_ = std::thread([this] { TimerLoop(); });
   return absl::OkStatus();
@@ -188,22 +184,6 @@ void Coordinator::Stop() {
   store_.Commit({}, [&](const absl::Status&, const auto&) { drained.set_value(); });
   drained.get_future().wait();
   executor_.Stop();
-}
-
-metrics::LiveState Coordinator::Live() {
-  metrics::LiveState live;
-  live.devices = Devices();
-  live.watchers = hub_.size() + queue_hub_.size();
-  MutexLock lock(mutex_);
-  using scheduler::PriorityClass;
-  for (const PriorityClass one :
-       {PriorityClass::kInteractive, PriorityClass::kCi, PriorityClass::kBatch}) {
-    live.waiting.emplace_back(scheduler::ClassName(one), scheduler_.backlog().Of(one));
-  }
-  live.running_jobs = scheduler_.RunningJobs();
-  live.queued_jobs = scheduler_.Jobs() - live.running_jobs;
-  live.running_cases = scheduler_.RunningCases();
-  return live;
 }
 
 }  // namespace kbench::server

@@ -103,6 +103,9 @@ class Coordinator {
   std::string WhyNotServing();
 
   std::vector<kbench::v1::Device> Devices();
+  // Names of those that a job of this owner may run on; empty selector: the owner's default, else a
+  // GPU where there is one. None where the selector fits nothing.
+  std::vector<std::string> DevicesFor(const std::string& selector, const std::string& owner);
   // coordinator_devices.cc. A device by its name or UUID; NOT_FOUND names those that are known.
   // `kind`: drain, quarantine. Durable when they return.
   absl::StatusOr<kbench::v1::Device> BlockDevice(const std::string& device, const std::string& kind,
@@ -272,7 +275,11 @@ class Coordinator {
                       kbench::v1::Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<WorkerLink> LinkOf(const std::string& worker_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // coordinator_live.cc
   metrics::LiveState Live();
+  void LookAtQueue(metrics::LiveState& live) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LookAtDevices(metrics::LiveState& live) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // coordinator_devices.cc
   absl::StatusOr<std::string> KnownDevice(const std::string& typed)
@@ -295,6 +302,8 @@ class Coordinator {
   std::string BlockedText(const std::string& job, const std::string& reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RestoreDevices(const store::StoredDevices& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<kbench::v1::Device> DevicesNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FollowEnvironment(const std::string& device) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepDevice(const kbench::v1::Device& device, Step& step)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Faults, canaries, and what else of a heartbeat is not forgotten.

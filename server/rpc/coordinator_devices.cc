@@ -180,8 +180,12 @@ DeviceContext Coordinator::DeviceContextFor(const std::string& owner) {
 }
 
 std::vector<Device> Coordinator::Devices() {
-  std::vector<Device> devices;
   MutexLock lock(mutex_);
+  return DevicesNow();
+}
+
+std::vector<Device> Coordinator::DevicesNow() {
+  std::vector<Device> devices;
   for (const Device* known : devices_.All()) {
     Device& device = devices.emplace_back(*known);
     const auto running = scheduler_.RunningOn(device.name());
@@ -238,6 +242,7 @@ void Coordinator::RestoreDevices(const store::StoredDevices& stored) {
     }
     devices_.Restore(known.device);
     devices_.SetMaintenance(name, maintenance_.Of(name));
+    if (!known.device.environment_epoch().empty()) metrics_.DeviceEnvironment(name, false);
     scheduler::WorkerEntry worker = SelectableOf(*devices_.Find(name));
     worker.worker_id = known.device.worker();
     worker.device_key = DeviceKey(known.device);
@@ -249,6 +254,14 @@ void Coordinator::RestoreDevices(const store::StoredDevices& stored) {
   if (!step.batch.devices.empty()) Commit(std::move(step));
 }
 
+// Counted at once, not when it is durable: what is counted is what the registry takes for new.
+void Coordinator::FollowEnvironment(const std::string& device) {
+  const bool changed = devices_.FollowEnvironment(device);
+  const std::string& epoch = devices_.Find(device)->environment_epoch();
+  if (changed) spdlog::warn("{} is in another environment now: epoch {}", device, epoch);
+  if (!epoch.empty()) metrics_.DeviceEnvironment(device, changed);
+}
+
 void Coordinator::KeepDevice(const Device& device, Step& step) {
   written_at_[device.name()] = Now();
   step.batch.devices.known.push_back({Lasting(device), Now()});
@@ -258,6 +271,7 @@ void Coordinator::OnDeviceNews(const Session& session, const kbench::v1::Heartbe
   const Device* device = devices_.OfWorker(session.worker_id);
   if (device == nullptr) return;
   const std::string name = device->name();
+  if (heartbeat.has_calibration()) FollowEnvironment(name);
   Step step;
   if (heartbeat.has_offer() || heartbeat.has_calibration() ||
       Now() - written_at_[name] > kRewriteSeconds) {

@@ -283,6 +283,7 @@ void Coordinator::OnHello(const std::shared_ptr<WorkerLink>& link, const WorkerH
   Step step;
   step.batch.devices.forgotten =
       devices_.WorkerSaidHello(device, hello.worker_id(), clock_.WallMicros());
+  FollowEnvironment(device.name());
   KeepDevice(*devices_.Find(device.name()), step);
   devices_.SetMaintenance(device.name(), maintenance_.Of(device.name()));
   CoordinatorMessage message;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "proto/support/clock.h"
+#include "server/history/environment.h"
 #include "server/scheduler/selector.h"
 
 namespace kbench::server {
@@ -97,7 +99,9 @@ std::vector<std::string> DeviceRegistry::WorkerSaidHello(const Device& device,
   }
   for (const std::string& name : former) devices_.erase(name);
   Device& known = devices_[device.name()];
+  const std::string epoch = known.environment_epoch();
   known = device;
+  known.set_environment_epoch(epoch);  // ours to say: FollowEnvironment
   known.set_worker(worker_id);
   if (known.state().empty()) known.set_state("READY");
   *known.mutable_last_heartbeat_time() = ToTimestamp(now_micros);
@@ -145,6 +149,16 @@ void DeviceRegistry::WorkerSilent(const std::string& worker_id) {
     if (device.worker() != worker_id) continue;
     SetOffline(device, "WORKER_SILENT", "its worker is connected and says nothing");
   }
+}
+
+bool DeviceRegistry::FollowEnvironment(const std::string& name) {
+  const auto found = devices_.find(name);
+  if (found == devices_.end()) return false;
+  Device& device = found->second;
+  if (device.state() == "OFFLINE" || device.calibration().engine_version().empty()) return false;
+  const std::string now = history::EpochId(history::EnvironmentOf(device));
+  const std::string before = std::exchange(*device.mutable_environment_epoch(), now);
+  return !before.empty() && before != now;
 }
 
 void DeviceRegistry::SetMaintenance(const std::string& name,

@@ -30,6 +30,10 @@ class DeviceRegistry {
   void WorkerLeft(const std::string& worker_id);
   // Until its next heartbeat.
   void WorkerSilent(const std::string& worker_id);
+  // Brings Device.environment_epoch in step with what is said of the device; true: it is another
+  // environment than the last one known. A device that is out of reach, or whose calibration is not
+  // known yet (its worker has just begun), says too little: the former one stands.
+  bool FollowEnvironment(const std::string& name);
   // Null: it has none.
   void SetMaintenance(const std::string& name, const kbench::v1::Maintenance* maintenance);
 

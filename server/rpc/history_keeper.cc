@@ -227,8 +227,7 @@ void HistoryKeeper::Act(Cell& cell, const history::Decision& decision, std::vect
                                                .confirmed = decision.confirmed,
                                                .rejected = decision.rejected,
                                                .lapsed = decision.lapsed,
-                                               .cleared = decision.cleared,
-                                               .epoch_opened = decision.epoch_opened});
+                                               .cleared = decision.cleared});
   if (decision.confirmed) spdlog::warn("{} is slower: {}", NameOf(state.cell()), state.message());
   if (decision.cleared) spdlog::info("{} is as it was", NameOf(state.cell()));
   if (decision.sessions > 0) {
@@ -240,8 +239,10 @@ void HistoryKeeper::Act(Cell& cell, const history::Decision& decision, std::vect
 
 void HistoryKeeper::Tell(const Cell& cell) {
   const CellState& state = cell.watch.state();
+  // One without a VALID result has everything to learn yet.
+  const bool nothing_yet = state.state() == kbench::v1::REGRESSION_STATE_UNSPECIFIED;
   metrics_.NoteCell(state.cell(),
-                    {.state = state.state(),
+                    {.state = nothing_yet ? kbench::v1::LEARNING : state.state(),
                      .baseline_seconds = state.has_baseline() ? state.baseline().seconds() : 0,
                      .change_ratio = state.change_ratio(),
                      .interval_seconds = cell.schedule.empty() ? 0 : interval_of_(cell.schedule),

@@ -138,6 +138,14 @@ const Maintenance* MaintenanceBook::Of(const std::string& device) const {
   return standing.empty() ? nullptr : standing.front();
 }
 
+std::set<std::string> MaintenanceBook::KindsOf(const std::string& device) const {
+  std::set<std::string> kinds;
+  const auto found = entries_.find(device);
+  if (found == entries_.end()) return kinds;
+  for (const Maintenance* one : found->second.Standing()) kinds.insert(one->kind());
+  return kinds;
+}
+
 std::string MaintenanceBook::TextOf(const std::string& device) const {
   std::string text;
   const auto found = entries_.find(device);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ class MaintenanceBook {
 
   // The one that counts, or nullptr.
   const kbench::v1::Maintenance* Of(const std::string& device) const;
+  // The kinds of all of them: drain, quarantine.
+  std::set<std::string> KindsOf(const std::string& device) const;
   // All of them for people, with who asked and since when; empty: there is none.
   std::string TextOf(const std::string& device) const;
   // As scheduler::WorkerEntry::blocked: "", DRAINING, QUARANTINED.

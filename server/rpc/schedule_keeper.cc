@@ -4,7 +4,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
+#include <set>
 #include <utility>
 
 #include "proto/support/error.h"
@@ -17,7 +19,8 @@ using kbench::v1::JobSpec;
 using kbench::v1::Schedule;
 
 constexpr char kKind[] = "schedule";
-constexpr char kLabel[] = "schedule";  // on its jobs
+constexpr char kSkips[] = "schedule-skips";  // how many runs were skipped, in decimal
+constexpr char kLabel[] = "schedule";        // on its jobs
 constexpr std::size_t kMostNameBytes = 64;
 
 absl::Status NotFound(const std::string& name) {
@@ -45,17 +48,24 @@ ScheduleKeeper::~ScheduleKeeper() { Stop(); }
 
 absl::Status ScheduleKeeper::Start() {
   KB_ASSIGN_OR_RETURN(const auto records, store_.ReadRecords(kKind));
+  KB_ASSIGN_OR_RETURN(const auto skips, store_.ReadRecords(kSkips));
+  std::map<std::string, std::int64_t> skipped;
+  for (const store::Record& record : skips)
+    skipped[record.key] = std::atoll(record.payload.c_str());
   {
     MutexLock lock(mutex_);
     for (const store::Record& record : records) {
       Schedule schedule;
       absl::Status status = absl::DataLossError("it cannot be read");
-      if (schedule.ParseFromString(record.payload)) status = book_.Restore(schedule, Now());
+      if (schedule.ParseFromString(record.payload)) {
+        status = book_.Restore(schedule, Now(), skipped[record.key]);
+      }
       if (!status.ok()) {
         spdlog::error("the schedule {} does not run: {}", record.key, MessageOf(status));
       }
     }
   }
+  NoteEnds();
   thread_ = std::thread([this] { Loop(); });
   return absl::OkStatus();
 }
@@ -177,6 +187,9 @@ absl::Status ScheduleKeeper::Keep(const std::string& name) {
     const Schedule* schedule = book_.Find(name);
     batch.records.push_back(
         {kKind, name, schedule == nullptr ? "" : schedule->SerializeAsString()});
+    const std::int64_t skipped = book_.SkippedOf(name);
+    batch.records.push_back({kSkips, name, skipped == 0 ? "" : std::to_string(skipped)});
+    if (schedule == nullptr) ended_.erase(name);
   }
   std::promise<absl::Status> promise;
   store_.Commit(std::move(batch),
@@ -218,7 +231,78 @@ void ScheduleKeeper::Run(const schedules::Due& due) {
   book_.Ran(due.name, due.due, jobs, failure);
 }
 
+std::vector<metrics::ScheduleState> ScheduleKeeper::Series() {
+  std::vector<metrics::ScheduleState> series;
+  std::vector<std::pair<std::string, std::set<std::string>>> asked;  // owner, selectors
+  {
+    MutexLock lock(mutex_);
+    for (const Schedule* one : book_.All()) {
+      const auto ended = ended_.find(one->name());
+      series.push_back({.name = one->name(),
+                        .suite = one->suite(),
+                        .devices = {},
+                        .next = static_cast<double>(one->next_time().seconds()),
+                        .last_ended = ended == ended_.end() ? 0 : ended->second.ended,
+                        .interval_seconds = one->interval_seconds(),
+                        .skipped = book_.SkippedOf(one->name())});
+      auto& [owner, selectors] = asked.emplace_back();
+      owner = one->owner();
+      for (const JobSpec& spec : one->jobs()) selectors.insert(spec.device());
+    }
+  }
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    std::set<std::string> devices;
+    for (const std::string& selector : asked[i].second) {
+      for (std::string& name : coordinator_.DevicesFor(selector, asked[i].first)) {
+        devices.insert(std::move(name));
+      }
+    }
+    series[i].devices.assign(devices.begin(), devices.end());
+  }
+  return series;
+}
+
 void ScheduleKeeper::Look() {
+  SubmitDue();
+  NoteEnds();
+}
+
+double ScheduleKeeper::EndOf(const kbench::v1::ScheduledRun& run) {
+  double end = 0;
+  for (const std::string& job : run.jobs()) {
+    const absl::StatusOr<kbench::v1::Job> known = store_.GetJob(job, false);
+    if (!known.ok()) continue;  // it has gone, and ends nothing any more
+    if (!known->has_end_time()) return 0;
+    end = std::max(end, static_cast<double>(ToMicros(known->end_time())) * 1e-6);
+  }
+  return end;
+}
+
+void ScheduleKeeper::NoteEnds() {
+  std::vector<std::pair<std::string, kbench::v1::ScheduledRun>> unknown;  // newest first
+  {
+    MutexLock lock(mutex_);
+    for (const Schedule* one : book_.All()) {
+      const double known = ended_[one->name()].due;
+      for (const auto& run : one->runs()) {
+        if (static_cast<double>(run.due_time().seconds()) <= known) break;
+        if (run.skipped().empty()) unknown.emplace_back(one->name(), run);
+      }
+    }
+  }
+  for (const auto& [name, run] : unknown) {
+    const auto due = static_cast<double>(run.due_time().seconds());
+    {
+      MutexLock lock(mutex_);
+      if (ended_[name].due > due) continue;  // a newer one has ended
+    }
+    const double end = EndOf(run);
+    MutexLock lock(mutex_);
+    if (end > 0 && book_.Find(name) != nullptr) ended_[name] = {due, end};
+  }
+}
+
+void ScheduleKeeper::SubmitDue() {
   const MutexLock one_at_a_time(change_mutex_);
   // Jobs are looked up in the store, which must not happen under the book's lock.
   std::vector<std::string> unended;

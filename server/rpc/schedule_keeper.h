@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "kbench/v1/schedule_service.pb.h"
 #include "proto/support/clock.h"
 #include "proto/support/mutex.h"
+#include "server/metrics/schedule_series.h"
 #include "server/rpc/coordinator.h"
 #include "server/schedules/book.h"
 #include "server/store/store.h"
@@ -42,7 +44,11 @@ class ScheduleKeeper {
   // The longest time between two runs; 0: there is none of this name, or it is paused.
   double IntervalOf(const std::string& name);
 
-  // Submits what is due now. On the keeper's thread; also for tests.
+  // For the metrics: as they stand, without I/O.
+  std::vector<metrics::ScheduleState> Series();
+
+  // Submits what is due now, and looks which runs have ended. On the keeper's thread; also for
+  // tests.
   void Look();
 
  private:
@@ -51,7 +57,18 @@ class ScheduleKeeper {
   absl::Status Keep(const std::string& name);  // as the book has it
   bool HasEnded(const std::string& job);
   void Run(const schedules::Due& due);
+  void SubmitDue();
+  // Reads the store for the end of each schedule's newest run.
+  void NoteEnds();
+  // When the last of them ended; 0: one has not.
+  double EndOf(const kbench::v1::ScheduledRun& run);
   void Loop();
+
+  // A run that was not skipped.
+  struct Ended {
+    double due = 0;
+    double ended = 0;
+  };
 
   store::Store& store_;
   Coordinator& coordinator_;
@@ -61,6 +78,7 @@ class ScheduleKeeper {
   Mutex change_mutex_;  // one change at a time: what is stored last is what the book has
   Mutex mutex_;
   schedules::Book book_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Ended> ended_ ABSL_GUARDED_BY(mutex_);  // the newest, by schedule
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   CondVar wake_;
   std::thread thread_;

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 #include <utility>
 
 #include "fmt/format.h"
@@ -38,6 +37,10 @@ namespace {
 constexpr int kMostMessageBytes = 64 << 20;
 // Clients that poll are gone at once; one that does not is cut off then.
 constexpr int kDrainSeconds = 2;
+// After a restart: cells whose newest result is looked at, about as many as the metrics hold; and
+// results of one cell among which the newest default one is looked for.
+constexpr int kMostRestored = 2100;
+constexpr int kMostLooks = 20;
 constexpr const char* kServices[] = {"",
                                      "kbench.v1.AdminService",
                                      "kbench.v1.JobService",
@@ -73,6 +76,9 @@ class ServerImpl final : public Server {
   store::Store& store() override { return *store_; }
 
  private:
+  absl::Status RestoreSeries();
+  // Of one cell's results, newest first.
+  void RestoreNewest(const std::vector<store::Measured>& found, const std::string& implementation);
   absl::Status Listen();
   absl::Status AddPorts(grpc::ServerBuilder& builder, std::vector<std::string>* addresses,
                         std::vector<int>* ports);
@@ -127,8 +133,12 @@ absl::Status ServerImpl::Start() {
       [this](const std::string& schedule) { return schedules_->IntervalOf(schedule); });
   coordinator_->SetResultObserver(
       [this](const auto& results, const auto& labels) { history_->OnResults(results, labels); });
-  KB_RETURN_IF_ERROR(history_->Start());
+  // Schedules first: cells ask for their intervals. Results last: which of them stay however old
+  // they are is known from their cells.
   KB_RETURN_IF_ERROR(schedules_->Start());
+  metrics_.SetScheduleSource([this] { return schedules_->Series(); });
+  KB_RETURN_IF_ERROR(history_->Start());
+  KB_RETURN_IF_ERROR(RestoreSeries());
   KB_ASSIGN_OR_RETURN(access_, auth::Access::Start(options_.access, options_.data_dir, clock_));
   KB_RETURN_IF_ERROR(Listen());
   if (!options_.metrics_listen.empty()) {
@@ -138,6 +148,37 @@ absl::Status ServerImpl::Start() {
   }
   WriteState();
   return absl::OkStatus();
+}
+
+absl::Status ServerImpl::RestoreSeries() {
+  KB_ASSIGN_OR_RETURN(const auto results, store_->LatestResults(kMostRestored));
+  // Oldest first, so that the newest is the last to be evicted.
+  for (auto it = results.rbegin(); it != results.rend(); ++it) metrics_.RestoreResult(*it);
+  // What is pinned or scheduled may be older than all of these.
+  for (const kbench::v1::CellKey& cell : metrics_.KeptWithoutResult()) {
+    KB_ASSIGN_OR_RETURN(const auto found,
+                        store_->FindMeasured({.kernel = cell.kernel(),
+                                              .dtype = cell.dtype(),
+                                              .shape = cell.shape(),
+                                              .mode = cell.mode(),
+                                              .implementation = cell.implementation(),
+                                              .device = cell.device(),
+                                              .since = 0,
+                                              .most = kMostLooks}));
+    RestoreNewest(found, cell.implementation());
+  }
+  return absl::OkStatus();
+}
+
+void ServerImpl::RestoreNewest(const std::vector<store::Measured>& found,
+                               const std::string& implementation) {
+  for (const store::Measured& one : found) {
+    for (const kbench::v1::Result& result : one.results) {
+      if (result.implementation() != implementation || !store::IsDefaultResult(result)) continue;
+      metrics_.RestoreResult(result);
+      return;
+    }
+  }
 }
 
 absl::Status ServerImpl::AddPorts(grpc::ServerBuilder& builder, std::vector<std::string>* addresses,
@@ -231,8 +272,8 @@ void ServerImpl::Shutdown() {
 }
 
 void ServerImpl::Stop(std::chrono::system_clock::time_point deadline) {
-  // The HTTP server looks whether it should end every other second only.
-  std::thread metrics_stop([this] { metrics_.Stop(); });
+  metrics_.Stop();
+  metrics_.SetScheduleSource(nullptr);
   if (coordinator_ != nullptr) coordinator_->Drain();
   if (server_ != nullptr) {
     server_->Shutdown(deadline);
@@ -244,7 +285,6 @@ void ServerImpl::Stop(std::chrono::system_clock::time_point deadline) {
   if (keeper_ != nullptr) keeper_->Stop();
   if (access_ != nullptr) access_->Stop();
   if (coordinator_ != nullptr) coordinator_->Stop();
-  metrics_stop.join();
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ void Book::AddRun(Entry& entry, double due, const std::vector<std::string>& jobs
   *run.mutable_due_time() = Stamp(due);
   run.mutable_jobs()->Add(jobs.begin(), jobs.end());
   run.set_skipped(skipped);
+  if (!skipped.empty()) ++entry.skipped;
   auto& runs = *entry.schedule.mutable_runs();
   *runs.Add() = std::move(run);
   std::rotate(runs.begin(), runs.end() - 1, runs.end());  // newest first
@@ -53,19 +54,23 @@ void Book::AddRun(Entry& entry, double due, const std::vector<std::string>& jobs
 }
 
 absl::StatusOr<Schedule> Book::Put(Schedule schedule, double now) {
-  KB_ASSIGN_OR_RETURN(Rhythm rhythm, RhythmOf(schedule));
-  Entry entry{std::move(schedule), std::move(rhythm)};
+  KB_ASSIGN_OR_RETURN(const Rhythm rhythm, RhythmOf(schedule));
+  Entry entry{std::move(schedule), rhythm};
   const auto known = entries_.find(entry.schedule.name());
   entry.schedule.clear_runs();
-  if (known != entries_.end()) *entry.schedule.mutable_runs() = known->second.schedule.runs();
+  if (known != entries_.end()) {
+    *entry.schedule.mutable_runs() = known->second.schedule.runs();
+    entry.skipped = known->second.skipped;
+  }
   SetNext(entry, now);
   Entry& kept = entries_[entry.schedule.name()] = std::move(entry);
   return kept.schedule;
 }
 
-absl::Status Book::Restore(const Schedule& schedule, double now) {
-  KB_ASSIGN_OR_RETURN(Rhythm rhythm, RhythmOf(schedule));
-  Entry& entry = entries_[schedule.name()] = {schedule, std::move(rhythm)};
+absl::Status Book::Restore(const Schedule& schedule, double now, std::int64_t skipped) {
+  KB_ASSIGN_OR_RETURN(const Rhythm rhythm, RhythmOf(schedule));
+  Entry& entry = entries_[schedule.name()] = {schedule, rhythm};
+  entry.skipped = skipped;
   // What came due while nobody looked is found by Take(), and skipped with its reason.
   const auto stored = static_cast<double>(schedule.next_time().seconds());
   SetNext(entry, now);
@@ -89,6 +94,11 @@ const Schedule* Book::Pause(const std::string& name, bool paused, double now) {
 const Schedule* Book::Find(const std::string& name) const {
   const auto found = entries_.find(name);
   return found == entries_.end() ? nullptr : &found->second.schedule;
+}
+
+std::int64_t Book::SkippedOf(const std::string& name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? 0 : found->second.skipped;
 }
 
 std::vector<const Schedule*> Book::All() const {

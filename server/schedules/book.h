@@ -2,6 +2,7 @@
 // owned by the coordinator, which makes durable what changes. Times are seconds since the epoch.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -33,11 +34,14 @@ class Book {
   absl::StatusOr<kbench::v1::Schedule> Put(kbench::v1::Schedule schedule, double now);
   // One that was stored. A faulty one (a time zone that has gone) is dropped: what is wrong with
   // it.
-  absl::Status Restore(const kbench::v1::Schedule& schedule, double now);
+  absl::Status Restore(const kbench::v1::Schedule& schedule, double now, std::int64_t skipped = 0);
   bool Remove(const std::string& name);
   // nullptr: there is none of this name. One that goes on is next due from now.
   const kbench::v1::Schedule* Pause(const std::string& name, bool paused, double now);
   const kbench::v1::Schedule* Find(const std::string& name) const;
+  // Runs that were skipped since it was made, also those no longer kept; 0: there is none of this
+  // name.
+  std::int64_t SkippedOf(const std::string& name) const;
   // By the next time; paused ones last, by name.
   std::vector<const kbench::v1::Schedule*> All() const;
 
@@ -54,6 +58,7 @@ class Book {
     kbench::v1::Schedule schedule;
     Rhythm rhythm;
     double next = 0;  // 0: paused
+    std::int64_t skipped = 0;
   };
 
   static void SetNext(Entry& entry, double now);

@@ -12,7 +12,7 @@
 namespace kbench::store {
 
 struct Record {
-  std::string kind;     // "schedule", "cell"
+  std::string kind;     // "schedule", "schedule-skips", "cell"
   std::string key;      // unique within its kind
   std::string payload;  // a serialized message; empty: it has gone
 };

@@ -106,7 +106,7 @@ def _device(day, device, now):
         yield "kbench_device_blocked", {**here, "kind": kind}, 1 if state == name else 0
     for reason in ("XID", "ASKED"):
         yield "kbench_device_quarantines_total", {**here, "reason": reason}, 1 if state == "QUARANTINED" else 0
-    for name, value in {"suspected": 5, "confirmed": 1, "rejected": 4, "cleared": 1}.items():
+    for name, value in {"suspected": 5, "confirmed": 1, "rejected": 4, "lapsed": 1, "cleared": 1}.items():
         yield f"kbench_regressions_{name}_total", here, value + passed / 10
     yield "kbench_epochs_total", here, 1
     for verdict in ("valid", "suspect", "invalid", "none"):

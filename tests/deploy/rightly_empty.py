@@ -55,12 +55,15 @@ CPU_STACK = {
     "kbench_result_peak_bandwidth_ratio": "the same",
     "kbench_result_baseline_duration_seconds": "absent while it is learnt",
     "kbench_result_change_ratio": "absent while the baseline is learnt",
+    "kbench_schedule_last_timestamp_seconds": "no schedule has run",
+}
+# Beside these, one that somebody else started and that may have nothing to do.
+IDLE_STACK = {
     "kbench_queue_next_info": "nothing waits",
     "kbench_queue_oldest_job_timestamp_seconds": "nothing waits",
     "kbench_device_running_info": "nothing runs",
     "kbench_device_running_start_timestamp_seconds": "nothing runs",
     "kbench_result_scheduled_interval_seconds": "no schedule has run",
-    "kbench_schedule_last_timestamp_seconds": "no schedule has run",
     "kbench_schedule_next_timestamp_seconds": "there is no schedule",
     "kbench_schedule_interval_seconds": "there is no schedule",
     "kbench_schedule_skipped_total": "there is no schedule",

@@ -1,4 +1,4 @@
-// kbench-load [submits|queue|watchers]... [--small] [--server PROGRAM]: the figures of a
+// kbench-load [submits|queue|watchers|metrics]... [--small] [--server PROGRAM]: the figures of a
 // coordinator under load, of this build's or of another one to compare with. Exit code 1 when a
 // bound is missed (with --small: when something is lost), 5 when it cannot run.
 #include <cstdio>
@@ -23,6 +23,7 @@ constexpr Scenario kScenarios[] = {
     {"submits", "durable submits, 16 connections", kbench::load::RunSubmits},
     {"queue", "a long queue", kbench::load::RunQueue},
     {"watchers", "many watchers", kbench::load::RunWatchers},
+    {"metrics", "a scraper beside submits", kbench::load::RunMetrics},
 };
 
 }  // namespace
@@ -56,7 +57,8 @@ int main(int argc, char** argv) {
   }
   if (ran == 0) {
     std::fprintf(stderr,
-                 "usage: kbench-load [submits|queue|watchers]... [--small] [--server PROGRAM]\n");
+                 "usage: kbench-load [submits|queue|watchers|metrics]... [--small] "
+                 "[--server PROGRAM]\n");
     return 2;
   }
   return verdicts.good() ? 0 : 1;

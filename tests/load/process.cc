@@ -95,14 +95,25 @@ double ServerProcess::CpuSeconds() const {
   return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder, const std::string& program) {
-  return std::make_unique<ServerProcess>(
-      std::vector<std::string>{program.empty() ? KBENCH_SERVER : program, "--metrics-listen", "",
-                               "--listen", "unix:" + (folder / "s"), "--data-dir", folder / "data",
-                               "--submits-per-second", "0", "--most-queued-cases", "1000000",
-                               "--most-jobs-per-owner", "1000000", "--most-cases-per-owner",
-                               "1000000"},
-      folder / "s", folder / "log");
+std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder, const std::string& program,
+                                                const std::vector<std::string>& more) {
+  std::vector<std::string> argv = {program.empty() ? KBENCH_SERVER : program,
+                                   "--listen",
+                                   "unix:" + (folder / "s"),
+                                   "--data-dir",
+                                   folder / "data",
+                                   "--submits-per-second",
+                                   "0",
+                                   "--most-queued-cases",
+                                   "1000000",
+                                   "--most-jobs-per-owner",
+                                   "1000000",
+                                   "--most-cases-per-owner",
+                                   "1000000"};
+  if (more.empty()) argv.insert(argv.end(), {"--metrics-listen", ""});
+  argv.insert(argv.end(), more.begin(), more.end());
+  return std::make_unique<ServerProcess>(std::move(argv), folder / "s", folder / "log");
+}
 }
 
 }  // namespace kbench::load

@@ -44,8 +44,10 @@ class ServerProcess {
   Process process_;
 };
 
-// kbench-server with its data in `folder`; `program` empty: this build's.
+// kbench-server with its data in `folder`; without metrics, unless `more` says where. `program`
+// empty: this build's.
 std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder,
-                                                const std::string& program = "");
+                                                const std::string& program = "",
+                                                const std::vector<std::string>& more = {});
 
 }  // namespace kbench::load

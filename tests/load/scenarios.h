@@ -21,6 +21,9 @@ void RunQueue(const Size& size, Verdicts& verdicts);
 // 1,000 watchers of 50 jobs that finish at 50 a second, and some that stop reading.
 void RunWatchers(const Size& size, Verdicts& verdicts);
 
+// Submits with a scraper beside them and without; what a scrape takes.
+void RunMetrics(const Size& size, Verdicts& verdicts);
+
 // GetJob that answers at once with nothing, on `socket`, served as kbench-server serves. Until a
 // signal.
 int ServeEcho(const std::string& socket);

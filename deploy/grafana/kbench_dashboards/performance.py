@@ -108,9 +108,10 @@ def regressions():
                       f" and on ({CELL}) (max_over_time({of('kbench_result_regression_state', state='suspected')}[$__range]) == 1"
                       f" or max_over_time({of('kbench_result_regression_state', state='confirmed')}[$__range]) == 1)",
                       "{{kernel}} " + LEGEND)], ALERTING)),
-        (10, timeseries("Suspicions and what became of them", "Rejected ones are false alarms that measuring again found out.", "short",
+        (10, timeseries("Suspicions and what became of them", "Rejected ones are false alarms that measuring again found out; "
+                         "lapsed ones were not measured again in time.", "short",
                         [(f"sum(increase(kbench_regressions_{what}_total{{{devices}}}[$__rate_interval]))", what)
-                         for what in ("suspected", "confirmed", "rejected", "cleared")], bars=True, minimum=0)),
+                         for what in ("suspected", "confirmed", "rejected", "lapsed", "cleared")], bars=True, minimum=0)),
     ]
 
 

@@ -14,12 +14,15 @@
 
 namespace kbench::server {
 
-// Passes everything on, except that commits fail while `down`, and take `delay_seconds` more.
+// Passes everything on, except that commits fail while `down`, take `delay_seconds` more, and wait
+// while `stuck`.
 class FlakyStore final : public store::Store {
  public:
   explicit FlakyStore(std::unique_ptr<store::Store> inner) : inner_(std::move(inner)) {}
   std::atomic<bool> down = false;
   std::atomic<double> delay_seconds = 0;
+  std::atomic<bool> stuck = false;
+  std::atomic<int> waiting = 0;  // commits that wait because of that
 
   void Commit(store::Batch batch, store::Committed done) override {
     if (down) {
@@ -33,6 +36,12 @@ class FlakyStore final : public store::Store {
       // On the writer's thread, before this one is written.
       inner_->Commit({}, [seconds = delay_seconds.load()](const absl::Status&, const auto&) {
         std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+      });
+    }
+    if (stuck) {
+      inner_->Commit({}, [this](const absl::Status&, const auto&) {
+        for (++waiting; stuck;) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        --waiting;
       });
     }
     inner_->Commit(std::move(batch), std::move(done));

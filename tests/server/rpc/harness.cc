@@ -22,8 +22,8 @@ CoordinatorOptions TestServer::DefaultOptions() {
   return options;
 }
 
-TestServer::TestServer(CoordinatorOptions options, const std::string& metrics)
-    : options_(options), metrics_(metrics) {
+TestServer::TestServer(CoordinatorOptions options, const std::string& metrics, Clock& clock)
+    : options_(options), metrics_(metrics), clock_(clock) {
   Start();
 }
 
@@ -33,7 +33,7 @@ void TestServer::Start() {
   options.metrics_listen = metrics_;
   options.data_dir = dir_ / "data";
   options.coordinator = options_;
-  auto server = Server::Start(options, SystemClock());
+  auto server = Server::Start(options, clock_);
   if (!server.ok()) {
     ADD_FAILURE() << server.status();
     std::abort();

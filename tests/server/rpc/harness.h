@@ -15,6 +15,7 @@
 #include "kbench/v1/job_service.grpc.pb.h"
 #include "kbench/v1/result_service.grpc.pb.h"
 #include "kbench/v1/worker_service.grpc.pb.h"
+#include "proto/support/clock.h"
 #include "proto/support/error.h"
 #include "proto/support/mutex.h"
 #include "server/rpc/server.h"
@@ -24,9 +25,9 @@ namespace kbench::server {
 
 class TestServer {
  public:
-  // `metrics`: HOST:PORT; none by default, because an HTTP server takes its time to end.
+  // `metrics`: HOST:PORT; none by default.
   explicit TestServer(CoordinatorOptions options = DefaultOptions(),
-                      const std::string& metrics = "");
+                      const std::string& metrics = "", Clock& clock = SystemClock());
   // Quick timers; no time in which unknown devices may come back.
   static CoordinatorOptions DefaultOptions();
 
@@ -60,6 +61,7 @@ class TestServer {
   TempDir dir_;
   CoordinatorOptions options_;
   std::string metrics_;
+  Clock& clock_;
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<kbench::v1::JobService::Stub> jobs_;

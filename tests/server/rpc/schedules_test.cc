@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "grpcpp/channel.h"
+#include "kbench/v1/schedule_service.grpc.pb.h"
 #include "server/auth/caller.h"
 #include "server/rpc/schedule_service.h"
 #include "server/store/sqlite.h"
@@ -119,6 +121,83 @@ TEST_F(SchedulesTest, TheRunBeforeIsWaitedFor) {
   keeper_->Look();
   EXPECT_EQ(keeper_->All()[0].runs(0).skipped(), "");
   EXPECT_THAT(Jobs(), SizeIs(4));
+}
+
+TEST_F(SchedulesTest, TheMetricsSeeThem) {
+  EXPECT_THAT(keeper_->Series(), IsEmpty());
+  ASSERT_TRUE(keeper_->Set(Nightly()).ok());
+  auto series = keeper_->Series();
+  ASSERT_THAT(series, SizeIs(1));
+  EXPECT_EQ(series[0].name, "nightly");
+  EXPECT_EQ(series[0].suite, "smoke");
+  EXPECT_THAT(series[0].devices, IsEmpty()) << "none is known";
+  EXPECT_EQ(series[0].next, kMidnightMicros * 1e-6 + kTwoHours);
+  EXPECT_EQ(series[0].interval_seconds, kDay);
+  EXPECT_EQ(series[0].last_ended, 0);
+  clock_.Advance(kTwoHours);
+  keeper_->Look();
+  EXPECT_EQ(keeper_->Series()[0].last_ended, 0) << "it has begun";
+  const auto jobs = Jobs();
+  ASSERT_THAT(jobs, SizeIs(2));
+  ASSERT_TRUE(coordinator_->Cancel(jobs[0].name()).ok());
+  keeper_->Look();
+  EXPECT_EQ(keeper_->Series()[0].last_ended, 0) << "one of its jobs has not ended";
+  ASSERT_TRUE(coordinator_->Cancel(jobs[1].name()).ok());
+  keeper_->Look();
+  double end = 0;
+  for (const kbench::v1::Job& job : Jobs()) {
+    end = std::max(end, static_cast<double>(ToMicros(job.end_time())) * 1e-6);
+  }
+  EXPECT_GT(end, 0);
+  EXPECT_EQ(keeper_->Series()[0].last_ended, end);
+  clock_.Advance(kDay + 3600);  // too late: skipped
+  keeper_->Look();
+  EXPECT_EQ(keeper_->Series()[0].skipped, 1);
+  EXPECT_EQ(keeper_->Series()[0].last_ended, end) << "a skipped run ends nothing";
+  Open();
+  series = keeper_->Series();
+  ASSERT_THAT(series, SizeIs(1));
+  EXPECT_EQ(series[0].skipped, 1) << "also after a restart";
+  EXPECT_EQ(series[0].last_ended, end);
+  ASSERT_TRUE(keeper_->Pause("nightly", true).ok());
+  EXPECT_EQ(keeper_->Series()[0].next, 0);
+  EXPECT_EQ(keeper_->Series()[0].interval_seconds, kDay);
+  ASSERT_TRUE(keeper_->Delete("nightly").ok());
+  EXPECT_THAT(keeper_->Series(), IsEmpty());
+  Open();
+  ASSERT_TRUE(keeper_->Set(Nightly()).ok());
+  EXPECT_EQ(keeper_->Series()[0].skipped, 0) << "another one of the same name";
+  EXPECT_EQ(keeper_->Series()[0].last_ended, 0);
+}
+
+TEST(ScheduleDevices, AreThoseThatItsJobsMayRunOn) {
+  TestServer server;
+  FakeWorker cpu(server, "w1", FakeDevice("cpu", "cpu"));
+  FakeWorker gpu(server, "w2", FakeDevice("gpu0", "cuda"));
+  ASSERT_TRUE(cpu.Welcome() && gpu.Welcome());
+  const auto stub = kbench::v1::ScheduleService::NewStub(server.channel());
+  const auto set = [&](const std::string& name, const std::vector<std::string>& selectors) {
+    grpc::ClientContext context;
+    kbench::v1::SetScheduleRequest request;
+    *request.mutable_schedule() = Nightly(name);
+    request.mutable_schedule()->clear_jobs();
+    for (const std::string& selector : selectors) {
+      *request.mutable_schedule()->add_jobs() = MatmulJob(1, selector).spec();
+    }
+    const grpc::Status status = stub->SetSchedule(&context, request, request.mutable_schedule());
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  };
+  set("both", {"cpu", "gpu0"});
+  set("any", {""});
+  const std::string text = server.server().metrics().Text();
+  const auto info = [](const std::string& name, const std::string& device) {
+    return HasSubstr("kbench_schedule_info{schedule=\"" + name + "\",suite=\"smoke\",device=\"" +
+                     device + "\"} 1\n");
+  };
+  EXPECT_THAT(text, info("both", "cpu"));
+  EXPECT_THAT(text, info("both", "gpu0"));
+  EXPECT_THAT(text, info("any", "gpu0"));
+  EXPECT_THAT(text, ::testing::Not(info("any", "cpu"))) << "a GPU goes first";
 }
 
 TEST_F(SchedulesTest, PausedAndDeletedOnesDoNotRun) {

@@ -115,6 +115,28 @@ TEST(Book, AReplacedScheduleKeepsItsRuns) {
   EXPECT_EQ(book.Find("nightly")->at(), "03:00") << "a refused one changes nothing";
 }
 
+TEST(Book, CountsWhatIsSkippedAlsoBeyondTheRunsThatAreKept) {
+  Book book;
+  ASSERT_TRUE(book.Put(Nightly(), kMidnight).ok());
+  const auto never = [](const std::string&) { return false; };
+  book.Take(kTwo, Ended);
+  book.Ran("nightly", kTwo, {"jobs/a"}, "");
+  EXPECT_EQ(book.SkippedOf("nightly"), 0);
+  book.Take(kTwo + kDay, never);
+  for (int night = 2; night <= kKeptRuns + 6; ++night) {
+    book.Take(kTwo + night * kDay + kLateSeconds + 60, Ended);
+  }
+  EXPECT_EQ(book.SkippedOf("nightly"), kKeptRuns + 6);
+  ASSERT_TRUE(book.Put(Nightly(), kTwo + 100 * kDay).ok());
+  EXPECT_EQ(book.SkippedOf("nightly"), kKeptRuns + 6) << "replaced";
+  book.Ran("nightly", kTwo + 101 * kDay, {}, "the queue is full");
+  EXPECT_EQ(book.SkippedOf("nightly"), kKeptRuns + 7);
+  Book after;
+  ASSERT_TRUE(after.Restore(*book.Find("nightly"), kTwo + 101 * kDay, 27).ok());
+  EXPECT_EQ(after.SkippedOf("nightly"), 27);
+  EXPECT_EQ(after.SkippedOf("weekly"), 0);
+}
+
 TEST(Book, IsListedByTheNextTime) {
   Book book;
   kbench::v1::Schedule early = Nightly("early");

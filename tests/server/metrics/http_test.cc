@@ -1,0 +1,144 @@
+// The endpoint among scrapers that behave badly: another one is served, and nothing grows.
+#include "server/metrics/http.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/metrics/http_request.h"
+#include "tests/server/metrics/http_client.h"
+
+namespace kbench::metrics {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+int CountIn(const char* folder) {
+  int count = 0;
+  for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator(folder)) ++count;
+  return count;
+}
+
+class HttpTest : public ::testing::Test {
+ protected:
+  explicit HttpTest(std::size_t bytes = 4 << 20) : text_(bytes, 'x') {
+    auto opened = HttpEndpoint::Open("127.0.0.1:0", {[this] {
+                                                       ++scrapes_;
+                                                       return text_ + "end\n";
+                                                     },
+                                                     [] { return std::string(); }});
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    endpoint_ = *std::move(opened);
+  }
+  const std::string& address() const { return endpoint_->address(); }
+  void ExpectServed() {
+    const std::string answer = HttpAnswer(address(), "/metrics");
+    EXPECT_THAT(answer.substr(0, 100), StartsWith("HTTP/1.1 200 OK\r\n"));
+    EXPECT_GT(answer.size(), text_.size());
+    EXPECT_THAT(answer.substr(answer.size() - 4), EndsWith("end\n"));
+  }
+
+  const std::string text_;
+  std::atomic<int> scrapes_ = 0;
+  std::unique_ptr<HttpEndpoint> endpoint_;
+};
+
+TEST_F(HttpTest, HalfRequestsKeepNobodyOut) {
+  std::vector<std::unique_ptr<HttpClient>> stalled;
+  for (int i = 0; i < 5 * kMostScrapers; ++i) {
+    stalled.push_back(std::make_unique<HttpClient>(address()));
+    stalled.back()->Send("GET /metrics HTTP/1.1\r\nHost:");
+    if (i % 20 == 0) ExpectServed();
+  }
+  ExpectServed();
+  EXPECT_THAT(HttpAnswer(address(), "/-/healthy"), HasSubstr(" 200 OK"));
+}
+
+TEST_F(HttpTest, WhoNeverReadsKeepsNobodyOutAndIsBounded) {
+  const int threads = CountIn("/proc/self/task");
+  const int files = CountIn("/proc/self/fd");
+  std::vector<std::unique_ptr<HttpClient>> stalled;
+  for (int i = 0; i < 3 * kMostScrapers; ++i) {
+    stalled.push_back(std::make_unique<HttpClient>(address(), 4096));
+    stalled.back()->Ask("/metrics");
+  }
+  ExpectServed();
+  ExpectServed();
+  EXPECT_EQ(CountIn("/proc/self/task"), threads) << "no thread a scraper";
+  // Both ends are this process's: all of theirs, and a bounded number of the endpoint's.
+  EXPECT_LE(CountIn("/proc/self/fd"), files + 3 * kMostScrapers + kMostScrapers + 1);
+}
+
+TEST_F(HttpTest, ARequestMayComeInPieces) {
+  HttpClient client(address());
+  for (const char* piece : {"GE", "T /metrics?x=1 HT", "TP/1.1\r\nHost: x\r", "\n\r", "\n"}) {
+    ASSERT_TRUE(client.Send(piece));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_THAT(client.ReadAll().substr(0, 40), StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST_F(HttpTest, WhatIsNoScrapeIsRefused) {
+  HttpClient endless(address());
+  for (int i = 0; i < 10 && endless.Send("GET /metrics HTTP/1.1\r\nX: " + std::string(4096, 'y'));
+       ++i) {
+  }
+  EXPECT_THAT(endless.ReadAll(), StartsWith("HTTP/1.1 431 "));
+  HttpClient post(address());
+  post.Ask("/metrics", "POST");
+  EXPECT_THAT(post.ReadAll(), HasSubstr("405 Method Not Allowed\r\nAllow: GET, HEAD\r\n"));
+  HttpClient head(address());
+  head.Ask("/metrics", "HEAD");
+  EXPECT_THAT(head.ReadAll(), EndsWith("Connection: close\r\n\r\n"));
+  HttpClient garbage(address());
+  garbage.Send(std::string("\x16\x03\x01\x02\0\x01\r\n\r\n", 10));
+  EXPECT_THAT(garbage.ReadAll(), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(HttpAnswer(address(), "/etc/passwd"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_EQ(scrapes_, 1) << "a HEAD";
+}
+
+TEST_F(HttpTest, ItEndsWithWhoIsConnected) {
+  HttpClient half(address());
+  half.Send("GET");
+  HttpClient silent(address(), 4096);
+  silent.Ask("/metrics");
+  endpoint_.reset();
+  EXPECT_EQ(half.ReadAll(), "");
+  EXPECT_THAT(silent.ReadAll(), Not(EndsWith("end\n")));
+}
+
+TEST(HttpEndpoint, ListensOnNamesAndOnIpv6WhereThereIsOne) {
+  const HttpSources sources = {[] { return std::string("text\n"); }, nullptr};
+  const auto named = HttpEndpoint::Open("localhost:0", sources);
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_THAT((*named)->address(), StartsWith("localhost:"));
+  if (const auto six = HttpEndpoint::Open("[::1]:0", sources); six.ok()) {
+    EXPECT_THAT((*six)->address(), StartsWith("[::1]:"));
+    EXPECT_THAT((*six)->address(), Not(EndsWith(":0")));
+  }
+  EXPECT_FALSE(HttpEndpoint::Open("203.0.113.7:0", sources).ok()) << "not this machine's";
+}
+
+TEST(HttpRequest, IsReadFromItsFirstLine) {
+  EXPECT_EQ(RequestOf("GET / HTTP/1.0\r\n\r\n").path, "/");
+  EXPECT_EQ(RequestOf("GET /metrics?name[]=a HTTP/1.1\r\nA: b\r\n\r\n").path, "/metrics");
+  EXPECT_TRUE(RequestOf("HEAD / HTTP/1.1\r\n\r\n").head_only);
+  EXPECT_EQ(RequestOf("DELETE /metrics HTTP/1.1\r\n\r\n").code, 405);
+  for (const char* bad : {"", "\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / SPDY/3\r\n\r\n",
+                          "  \r\n\r\n", "GET /metrics HTTP/2.0\r\n\r\n"}) {
+    EXPECT_EQ(RequestOf(bad).code, 400) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace kbench::metrics
