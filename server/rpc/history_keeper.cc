@@ -497,10 +497,12 @@ absl::StatusOr<kbench::v1::EpochReport> HistoryKeeper::Compare(
   };
   std::vector<Source> sources;
   std::vector<std::pair<double, kbench::v1::Epoch>> dated;
+  std::set<std::string> devices;
   {
     MutexLock lock(mutex_);
     for (const auto& [key, cell] : cells_) {
       const CellState& state = cell.watch.state();
+      devices.insert(state.cell().device());
       if (state.cell().device() != request.device()) continue;
       for (const kbench::v1::Epoch& epoch : cell.watch.epochs()) {
         dated.emplace_back(history::SecondsOf(epoch.since()), epoch);
@@ -514,20 +516,36 @@ absl::StatusOr<kbench::v1::EpochReport> HistoryKeeper::Compare(
   std::vector<kbench::v1::Epoch> epochs;
   for (auto& [since, epoch] : dated) epochs.push_back(std::move(epoch));
   const std::vector<history::DeviceEpoch> of_device = history::DeviceEpochs(epochs);
+  if (of_device.empty()) {
+    return NotFound(fmt::format(
+        "nothing is recorded on {}; there {}", request.device(),
+        devices.empty() ? "are no results yet" : fmt::format("is {}", fmt::join(devices, ", "))));
+  }
   const bool named = !request.before().empty() || !request.after().empty();
   if (of_device.size() < 2 && !named) {
     return NotFound(request.device() + " has one environment as far as anybody remembers");
   }
-  const history::DeviceEpoch* before =
-      named ? history::FindEpoch(of_device, request.before()) : &of_device[of_device.size() - 2];
   const history::DeviceEpoch* after =
-      named ? history::FindEpoch(of_device, request.after()) : &of_device.back();
+      request.after().empty() ? &of_device.back() : history::FindEpoch(of_device, request.after());
+  const history::DeviceEpoch* before = nullptr;
+  if (!request.before().empty()) {
+    before = history::FindEpoch(of_device, request.before());
+  } else if (after == &of_device.front()) {
+    return NotFound(fmt::format("{} is the first epoch of {}: there is none before it",
+                                request.after(), request.device()));
+  } else if (after != nullptr) {
+    before = after - 1;
+  }
   if (before == nullptr || after == nullptr) {
     std::vector<std::string> known;
     for (const history::DeviceEpoch& one : of_device) known.push_back(one.epoch.id());
     return NotFound(fmt::format("{} has no epoch {}; there {}: {}", request.device(),
-                                before == nullptr ? request.before() : request.after(),
+                                after == nullptr ? request.after() : request.before(),
                                 known.size() == 1 ? "is" : "are", fmt::join(known, ", ")));
+  }
+  if (before == after) {
+    return FieldError("before", "SAME_EPOCH",
+                      fmt::format("{} is the epoch that it is compared with", request.before()));
   }
   std::vector<history::EpochCell> cells;
   for (const Source& source : sources) {
