@@ -114,7 +114,8 @@ absl::Status NothingFound(const CellKey& wanted, const std::string& implementati
     if (names.size() < kNamed) names.push_back(CellName(one.cell()));
   }
   const std::string instead =
-      names.empty() ? "; nothing is recorded at all yet: cells come with the first results"
+      names.empty() ? "; nothing is recorded at all yet: cells come with results at default "
+                      "precision (no --quick) and flush"
                     : fmt::format("; there is {}{}", fmt::join(names, ", "),
                                   there.size() > kNamed ? ", ..." : "");
   return MakeError(absl::StatusCode::kNotFound,

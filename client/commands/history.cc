@@ -107,7 +107,10 @@ class HistoryVerb final : public Command {
     if (limit_ > 0 && found > static_cast<std::size_t>(limit_)) cells.resize(limit_);
     const Format format = ParseFormat(format_);
     const double now = static_cast<double>(SystemClock().WallMicros()) * 1e-6;
-    PrintCells(io, format, cells, now, "no cells");
+    PrintCells(io, format, cells, now,
+               Filtered() ? "no cells"
+                          : "no cells yet: they come with results at default precision (no "
+                            "--quick) and flush");
     if (format != Format::kTable) return;
     if (cells.size() < found) {
       io.out << fmt::format("{} more: without -n all are shown\n", found - cells.size());
@@ -117,6 +120,10 @@ class HistoryVerb final : public Command {
                      kTableWidth, 2)
              << "\n";
     }
+  }
+
+  bool Filtered() const {
+    return pinned_ || !states_.empty() || !words_.what.empty() || !words_.FirstGiven().empty();
   }
 
   CellWords words_;
