@@ -42,10 +42,10 @@ class HistoryVerb final : public Command {
     arguments.Positionals("WHAT", &words_.what, "KERNEL DTYPE SIZE, or the first of them", false);
     words_.DeclareOptions(arguments);
     arguments.Option("--state", &states_, "A,B",
-                     "Only these: learning, none, suspected, confirmed, incomparable");
+                     "learning, none, suspected, confirmed, incomparable (any)");
     arguments.Flag("--pinned", &pinned_, "Only cells with a pinned baseline");
     arguments.Integer("-n,--limit", &limit_, 1, kMostPoints, "N",
-                      "How many cells, or newest results, at most (all; in a table 20 results)");
+                      "At most so many cells or newest results (all; table: 20)");
     DeclareFormat(arguments, &format_);
     arguments.Footer(kNotes);
   }

@@ -21,6 +21,10 @@ using kbench::v1::Difference;
 constexpr char kNoDifference[] = "nothing else that is recorded differs";
 
 std::string Between(const Cause& cause) {
+  if (cause.a() == cause.b()) {
+    return fmt::format("{}: the newest result, {}, is the one that stands for the baseline",
+                       CellTitle(cause.cell()), ShortResultName(cause.b()));
+  }
   return fmt::format("{}: from {} to {}", CellTitle(cause.cell()), ShortResultName(cause.a()),
                      ShortResultName(cause.b()));
 }

@@ -99,8 +99,8 @@ TEST_F(HistoryOutput, CellsStandInBlocksWithTheirDoubtBeneath) {
     newest_time { seconds: 1700000000 } seconds: 210e-6)");
   EXPECT_EQ(Cells(Format::kTable, {State("cublas", kConfirmed), learning}),
             R"(matmul fp16 m=4096,n=4096,k=4096,layout=nn, cold
-implementation  device  state          time                change  baseline      newest
-cublas          gpu0    CONFIRMED  200.0 us  +5.1% [+4.2%, +6.0%]  learned     60 s ago
+implementation  device  state          time                change  baseline        newest
+cublas          gpu0    CONFIRMED  200.0 us  +5.1% [+4.2%, +6.0%]  learned       60 s ago
 triton          gpu0    LEARNING   210.0 us                     -  -         10.0 min ago
 )"
             "cublas on gpu0: confirmed, slower again in each of 3 fresh sessions: 5.1 % slower\n");
@@ -202,7 +202,7 @@ TEST_F(OneHistory, IsToldFromItsStateToItsChanges) {
   EXPECT_THAT(
       text,
       AllOf(StartsWith("matmul fp16 m=4096,n=4096,k=4096,layout=nn, cublas, cold, on gpu0:"),
-            HasSubstr("CONFIRMED since 2023-11-14 22:13\nconfirmed, slower again"),
+            HasSubstr("CONFIRMED since\n  2023-11-14 22:13\nconfirmed, slower again"),
             HasSubstr("\nchange against the baseline: +5.1% [+4.2%, +6.0%]\n"),
             HasSubstr("\nbaseline: learned from 12 results since 2023-11-14 19:26: 190.3 us +-"),
             HasSubstr("\nmeasured again by jobs/one, jobs/two\n")));
@@ -305,7 +305,7 @@ TEST_F(Epochs, ATableSaysWhatChangedAndWhatItMeans) {
             R"(gpu0: from epoch aaa (since 2023-11-14 22:13) to ccc (since 2023-11-15 22:13)
 changed: cublas 13.0 -> 13.1
 
-cell                            before     after     after / before  verdict
+cell                            before     after      after / before  verdict
 matmul fp16 4096 cublas cold  190.0 us  200.0 us  1.05x [1.04, 1.06]  slower
 sum fp32 1Mi cub hot          100.0 us  99.00 us              0.990x  inconclusive
 2 cells: 1 slower, 1 inconclusive; the time is 1.02x of the one before (geometric mean)

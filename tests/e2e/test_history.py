@@ -117,14 +117,14 @@ def device(empty, tmp_path):
         worker.stop()
 
 
-def measure(stack, count, *args):
+def measure(stack, count, mode="cold"):
     """So many results, each in a job of its own, all taken up by the history."""
     measured = []
     for _ in range(count):
-        ran = stack.submit(*SUM, *args)
+        ran = stack.submit(*SUM, "--mode", mode)
         assert ran.code in (0, 4), ran
         measured += names(ran)
-    stack.wait_until(lambda: measured[-1] in stack.client("history", *SUM, "-o", "csv", *args).out, "the history lacks a result")
+    stack.wait_until(lambda: measured[-1] in stack.client("history", *SUM, "--mode", mode, "-o", "csv").out, "the history lacks a result")
     return measured
 
 
@@ -141,11 +141,11 @@ def test_a_slow_clock_is_confirmed_explained_and_cleared(device):
     table = stack.client("history").out
     assert "CONFIRMED" in table and "cpu/naive on fake: confirmed, slower again in each of 3 fresh sessions" in " ".join(table.split()), table
     why = stack.client("why", *SUM)
-    assert why.code == 0 and why.out.startswith("clock, not the kernel: +10."), why
-    assert f"to {slow}" in " ".join(why.out.split()) and "sm clock" in why.out, why
+    assert why.code == 0 and why.out.startswith("clock, not the kernel: +"), why
+    assert f"to {slow}" in " ".join(why.out.split()) and "1700 MHz" in why.out, why
     both = stack.client("why", measured[0], slow, "-o", "csv")
     rows = list(csv.DictReader(io.StringIO(both.out)))
-    assert rows[0]["verdict"] == "CLOCK" and rows[0]["difference"] == "sm clock" and float(rows[0]["time_ratio"]) > 0.08, both
+    assert rows[0]["verdict"] == "CLOCK" and rows[0]["difference"] == "clock" and float(rows[0]["time_ratio"]) > 0.08, both
 
     worker.seconds, worker.hertz = 1e-4, 1.7e9
     measure(stack, 1)  # and once more by the coordinator
@@ -190,7 +190,7 @@ def test_a_driver_opens_an_epoch_and_raises_nothing(device):
 def test_bad_input_is_named(device):
     stack, worker = device
     cold, = measure(stack, 1)
-    hot, = measure(stack, 1, "--mode", "hot")
+    hot, = measure(stack, 1, "hot")
     worker.verdict = "VERDICT_SUSPECT"
     doubtful, = measure(stack, 1)
     rows = cells(stack, *SUM)
