@@ -37,9 +37,8 @@ Points Newest(const History& history, int most) {
 // What is to be known before the rows: state, baseline, and what measured it again.
 std::vector<std::string> Headlines(const History& history) {
   const CellState& state = history.state();
-  std::vector<std::string> lines = {fmt::format("{}: {} since {}", CellTitle(state.cell()),
-                                                RegressionWord(state.state()),
-                                                FormatMinute(state.since().seconds()))};
+  std::vector<std::string> lines = {CellTitle(state.cell()) + ": " + RegressionWord(state.state())};
+  if (state.has_since()) lines[0] += " since " + FormatMinute(state.since().seconds());
   if (!state.message().empty()) lines.push_back(state.message());
   if (HasChange(state)) lines.push_back("change against the baseline: " + ChangeText(state));
   if (state.has_baseline()) lines.push_back("baseline: " + BaselineText(state.baseline()));

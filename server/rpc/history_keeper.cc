@@ -46,6 +46,20 @@ absl::Status NotFound(const std::string& message) {
   return MakeError(absl::StatusCode::kNotFound, message, {.reason = "NO_CELL"});
 }
 
+// A cell none of whose results was VALID has not even begun to learn.
+kbench::v1::RegressionState StateOf(const CellState& state) {
+  return state.state() == kbench::v1::REGRESSION_STATE_UNSPECIFIED ? kbench::v1::LEARNING
+                                                                   : state.state();
+}
+
+CellState Shown(CellState state) {
+  if (state.state() == kbench::v1::REGRESSION_STATE_UNSPECIFIED) {
+    state.set_message("learning: no VALID result yet");
+  }
+  state.set_state(StateOf(state));
+  return state;
+}
+
 std::string NameOf(const CellKey& cell) {
   return fmt::format("{} {} {} {} {} on {}", cell.kernel(), cell.dtype(), cell.shape(),
                      cell.implementation(), cell.mode(), cell.device());
@@ -244,7 +258,7 @@ void HistoryKeeper::Act(Cell& cell, const history::Decision& decision, std::vect
 void HistoryKeeper::Tell(const Cell& cell) {
   const CellState& state = cell.watch.state();
   metrics_.NoteCell(state.cell(),
-                    {.state = state.state(),
+                    {.state = StateOf(state),
                      .baseline_seconds = state.has_baseline() ? state.baseline().seconds() : 0,
                      .change_ratio = state.change_ratio(),
                      .interval_seconds = cell.schedule.empty() ? 0 : interval_of_(cell.schedule),
@@ -324,7 +338,7 @@ absl::StatusOr<kbench::v1::ListCellsResponse> HistoryKeeper::List(
     const CellState& state = cell.watch.state();
     const auto& states = request.states();
     const bool wanted =
-        states.empty() || std::find(states.begin(), states.end(), state.state()) != states.end();
+        states.empty() || std::find(states.begin(), states.end(), StateOf(state)) != states.end();
     const bool pinned = state.baseline().origin() == "pinned";
     if (!wanted || !Matches(request.filter(), state.cell())) continue;
     if (!request.pinned_only() || pinned) found.push_back(&state);
@@ -339,7 +353,7 @@ absl::StatusOr<kbench::v1::ListCellsResponse> HistoryKeeper::List(
   kbench::v1::ListCellsResponse response;
   const auto count = static_cast<std::int64_t>(found.size());
   for (std::int64_t i = from; i < std::min(count, from + size); ++i) {
-    *response.add_cells() = *found[static_cast<std::size_t>(i)];
+    *response.add_cells() = Shown(*found[static_cast<std::size_t>(i)]);
   }
   if (from + size < count) response.set_next_page_token(store::MakePageToken(from + size, bound));
   return response;
@@ -394,7 +408,7 @@ absl::StatusOr<History> HistoryKeeper::Get(const kbench::v1::GetHistoryRequest& 
     MutexLock lock(mutex_);
     KB_ASSIGN_OR_RETURN(const Cell* cell, Find(request.cell()));
     const auto& points = cell->watch.points();
-    *history.mutable_state() = cell->watch.state();
+    *history.mutable_state() = Shown(cell->watch.state());
     const std::size_t skip = points.size() > static_cast<std::size_t>(most)
                                  ? points.size() - static_cast<std::size_t>(most)
                                  : 0;
@@ -474,7 +488,7 @@ absl::StatusOr<kbench::v1::Cause> HistoryKeeper::Why(const kbench::v1::WhyReques
   {
     MutexLock lock(mutex_);
     KB_ASSIGN_OR_RETURN(const Cell* cell, Find(request.cell()));
-    state = cell->watch.state();
+    state = Shown(cell->watch.state());
   }
   if (!state.has_baseline() || state.baseline().result().empty()) {
     return MakeError(absl::StatusCode::kFailedPrecondition,
