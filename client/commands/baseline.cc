@@ -27,8 +27,8 @@ constexpr char kNotes[] =
     "                        with --result\n"
     "list [KERNEL ...]       what is pinned\n"
     "drop KERNEL DTYPE SIZE  back to a baseline learned from the next results\n"
-    "Where several cells fit: the cold ones, then (drop) the only one with a pinned\n"
-    "baseline; else it is asked for more. pin and drop need the role submitter.\n"
+    "Where several cells fit, the cold ones are meant (drop: of those pinned); where several\n"
+    "are left, they are listed. pin and drop need the role submitter.\n"
     "Exit codes: 0 done;  2 wrong use, nothing is recorded or pinned, or the result is not\n"
     "  VALID or of another environment;  5 kbench failed, or you may not.";
 

@@ -225,10 +225,10 @@ absl::StatusOr<CellState> ChooseCell(Cells cells, const CellWords& words, Prefer
     std::copy_if(cells.begin(), cells.end(), std::back_inserter(kept), holds);
     if (!kept.empty()) cells = std::move(kept);
   };
+  keep_some(prefer);
   if (words.mode.empty()) {
     keep_some([](const CellState& one) { return one.cell().mode() == "cold"; });
   }
-  if (cells.size() > 1) keep_some(prefer);
   if (cells.size() == 1) return cells.front();
   return Several(cells);
 }

@@ -37,8 +37,9 @@ absl::StatusOr<std::vector<kbench::v1::CellState>> FindCells(
     const Backend& backend, const CellWords& words,
     const std::vector<kbench::v1::RegressionState>& states = {}, bool pinned = false);
 
-// Where several are left, who is meant beside what was said: without --mode the cold ones where
-// there are any, and then the only one that `prefer` holds for.
+// Where several are left, which is meant beside what was said: those that `prefer` holds for if
+// there are any, and of them, without --mode, the cold ones if there are any. More than one is an
+// error that names them and the options that tell them apart.
 using Prefer = bool (*)(const kbench::v1::CellState& state);
 absl::StatusOr<kbench::v1::CellState> ChooseCell(std::vector<kbench::v1::CellState> cells,
                                                  const CellWords& words, Prefer prefer);

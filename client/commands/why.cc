@@ -17,8 +17,8 @@ using kbench::v1::Cause;
 
 constexpr char kNotes[] =
     "KERNEL DTYPE SIZE: the newest result against the baseline; of a cell in doubt the one\n"
-    "that raised it. Where several cells fit: the cold ones, then the only one in doubt;\n"
-    "else it is asked for more.\n"
+    "that raised it. Where several cells fit, those in doubt go first, then the cold ones;\n"
+    "where several are left, they are listed.\n"
     "Exit codes: 0 shown, whatever the cause;  2 wrong use, nothing is recorded of it, or\n"
     "  it has no baseline yet;  5 kbench failed.";
 

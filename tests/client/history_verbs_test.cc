@@ -182,7 +182,7 @@ TEST_F(HistoryVerbs, WrongWordsAreNamedBeforeAnybodyIsAsked) {
   EXPECT_THAT(fake_.history.compared, IsEmpty());
 }
 
-TEST_F(HistoryVerbs, WhyTakesTheColdCellThenTheOneInDoubtElseAsks) {
+TEST_F(HistoryVerbs, WhyTakesTheOneInDoubtThenTheColdOneElseListsThem) {
   fake_.history.cause.set_sentence("clock, not the kernel");
   fake_.history.cells = {Cell("a", "cold", "gpu0"), Cell("a", "hot", "gpu0")};
   EXPECT_EQ(Run({"why", "sum", "fp32", "1Mi"}), 0) << err();
@@ -204,6 +204,10 @@ TEST_F(HistoryVerbs, WhyTakesTheColdCellThenTheOneInDoubtElseAsks) {
   fake_.history.cells[0] = Cell("a", "cold", "gpu0", "state: SUSPECTED");
   EXPECT_EQ(Run({"why", "sum", "fp32", "1Mi"}), 2);
   EXPECT_THAT(err(), HasSubstr("has 2 cells: a cold on gpu0, b cold on gpu0"));
+  fake_.history.cells = {Cell("a", "cold", "gpu0"),
+                         Cell("a", "steady", "gpu0", "state: CONFIRMED")};
+  EXPECT_EQ(Run({"why", "sum", "fp32", "1Mi"}), 0) << err();
+  EXPECT_EQ(fake_.history.asked.back().cell().mode(), "steady") << "doubt goes before the usual mode";
   fake_.history.why_status = MakeError(absl::StatusCode::kFailedPrecondition,
                                        "sum has no baseline yet", {.reason = "NO_BASELINE"});
   EXPECT_EQ(Run({"why", "sum", "fp32", "1Mi", "--impl", "a"}), 2);
