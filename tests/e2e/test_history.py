@@ -12,7 +12,7 @@ import fake_worker
 
 SUM = ("sum", "fp32", "4Ki")
 CASE = "sum fp32 n=4096"
-LONG = 90  # seconds, at most, until five results are VALID
+LONG = 60  # seconds, at most, until five results are VALID
 
 
 def cells(stack, *args):
@@ -57,13 +57,16 @@ def test_a_cell_is_learned_pinned_and_dropped(stack):
             assert state(stack) == "LEARNING"
             ran = stack.client("why", *SUM)
             assert ran.code == 2 and "no baseline yet" in ran.err, ran
-    if len(valid) < 5:
-        pytest.skip("this machine is too busy for five VALID numbers")
-    stack.wait_until(lambda: state(stack, *SUM[:2]) != "LEARNING", "five VALID results are no baseline")
+    if not valid:
+        pytest.skip("this machine is too busy for a VALID number")
+    learned = len(valid) == 5
+    stack.wait_until(lambda: len(history(stack)["points"]) == len(measured), "the history lacks a result")
     points = history(stack)["points"]
     assert [p["result"].removeprefix("results/") for p in points] == measured, "all at default precision, and not the quick one"
+    assert [p["result"].removeprefix("results/") for p in points if p["verdict"] == "VALID"] == valid
     cell = cells(stack)[0]
-    assert cell["baseline"]["origin"] == "learned" and cell["baseline"]["results"] == 5, cell
+    assert cell["state"] == ("NONE" if learned else "LEARNING"), cell
+    assert not learned or (cell["baseline"]["origin"], cell["baseline"]["results"]) == ("learned", 5), cell
     text = stack.client("history", *SUM).out
     assert text.startswith(f"{CASE}, cpu/naive, cold, on cpu: ") and f"epoch {cell['epoch']} since" in text, text
     assert all(name in text for name in measured[-20:]), text
@@ -80,10 +83,12 @@ def test_a_cell_is_learned_pinned_and_dropped(stack):
     again = stack.client("baseline", "drop", *SUM)
     assert again.code == 2 and "has no pinned baseline" in again.err, again
 
-    why = stack.client("why", valid[0], f"results/{valid[-1]}", "-o", "json")
+    why = stack.client("why", measured[0], f"results/{names(quick)[0]}", "-o", "json")
     assert why.code == 0 and why.lines[0]["cause"]["sentence"], why
     epochs = stack.client("report", "epoch", "cpu")
     assert epochs.code == 2 and "cpu has one environment" in epochs.err, epochs
+    if not learned:
+        pytest.skip("all but the learned baseline is shown: this machine is too busy for five VALID numbers")
 
 
 # --- a device whose numbers the test sets
