@@ -10,8 +10,10 @@
 #include "kbench/v1/account_service.pb.h"
 #include "kbench/v1/admin_service.pb.h"
 #include "kbench/v1/device_service.pb.h"
+#include "kbench/v1/history_service.pb.h"
 #include "kbench/v1/job_service.pb.h"
 #include "kbench/v1/result_service.pb.h"
+#include "kbench/v1/schedule_service.pb.h"
 #include "kbench/v1/worker_service.pb.h"
 
 namespace kbench::server::auth {
@@ -25,6 +27,8 @@ const std::vector<const google::protobuf::FileDescriptor*>& Files() {
       kbench::v1::ListDevicesRequest::descriptor()->file(),
       kbench::v1::SubmitJobRequest::descriptor()->file(),
       kbench::v1::GetResultRequest::descriptor()->file(),
+      kbench::v1::ListCellsRequest::descriptor()->file(),
+      kbench::v1::ListSchedulesRequest::descriptor()->file(),
       kbench::v1::WorkerMessage::descriptor()->file()};
   return *files;
 }
