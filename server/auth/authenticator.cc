@@ -144,7 +144,7 @@ absl::StatusOr<Caller> Authenticator::ByLocalToken(const std::string& token,
 
 Caller Authenticator::LocalCaller(uid_t uid) const {
   Caller caller;
-  caller.owner = LocalOwner(uid);
+  caller.owner = uid == own_uid_ ? own_name_ : LocalOwner(uid);  // the latter reads a file
   caller.role = uid == own_uid_ || uid == 0 ? Role::kAdmin : options_.local_role;
   caller.credential = fmt::format("local user {}", uid);
   caller.verified = true;
@@ -190,7 +190,6 @@ absl::StatusOr<Caller> Authenticator::ByTransport(Transport transport) const {
   if (transport == Transport::kUnix && !options_.share_socket) {
     // The socket's mode lets in its owner and root: whoever is here is one of the two.
     Caller caller = LocalCaller(own_uid_);
-    caller.owner = own_name_;
     caller.credential = "private socket";
     caller.says_owner = true;
     return caller;

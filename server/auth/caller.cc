@@ -42,21 +42,34 @@ CallScope::CallScope(const Caller& caller)
   current_scope = this;
 }
 
+CallScope::CallScope(std::shared_ptr<PendingCall> call)
+    : pending_(std::move(call)), outer_caller_(current_caller), outer_scope_(current_scope) {
+  current_caller = &pending_->caller;
+  current_scope = this;
+}
+
 CallScope::~CallScope() {
   current_caller = outer_caller_;
   current_scope = outer_scope_;
 }
 
+std::shared_ptr<PendingCall> CurrentCall() {
+  if (current_scope != nullptr && current_scope->pending_ != nullptr) {
+    return current_scope->pending_;
+  }
+  return std::make_shared<PendingCall>(PendingCall{CurrentCaller(), {}});
+}
+
 void NoteJob(const std::string& job) {
-  if (current_scope != nullptr) current_scope->notes_.job = job;
+  if (current_scope != nullptr) current_scope->mutable_notes().job = job;
 }
 
 void NoteDevice(const std::string& device) {
-  if (current_scope != nullptr) current_scope->notes_.device = device;
+  if (current_scope != nullptr) current_scope->mutable_notes().device = device;
 }
 
 void NoteStatus(absl::Status status) {
-  if (current_scope != nullptr) current_scope->notes_.status = std::move(status);
+  if (current_scope != nullptr) current_scope->mutable_notes().status = std::move(status);
 }
 
 }  // namespace kbench::server::auth

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -48,21 +49,38 @@ struct CallNotes {
   absl::Status status = absl::UnknownError("nobody said how the call ended");
 };
 
-// Sets the caller for the time of a handler; also for tests of handlers without a gate.
+// A call that is answered after its handler has returned, from any one thread at a time. Its notes
+// are read when gRPC is done with it.
+struct PendingCall {
+  Caller caller;
+  CallNotes notes;
+};
+
+// Of the handler that runs on this thread. Outside of one that may answer later: a new one of the
+// current caller, whose notes nobody reads.
+std::shared_ptr<PendingCall> CurrentCall();
+
+// Sets the caller for the time of a handler, or of an answer that comes after it; also for tests of
+// handlers without a gate.
 class CallScope {
  public:
   explicit CallScope(const Caller& caller);
+  explicit CallScope(std::shared_ptr<PendingCall> call);
   ~CallScope();
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
-  const CallNotes& notes() const { return notes_; }
+  const CallNotes& notes() const { return pending_ == nullptr ? notes_ : pending_->notes; }
 
  private:
   friend void NoteJob(const std::string& job);
   friend void NoteDevice(const std::string& device);
   friend void NoteStatus(absl::Status status);
+  friend std::shared_ptr<PendingCall> CurrentCall();
 
-  CallNotes notes_;
+  CallNotes& mutable_notes() { return pending_ == nullptr ? notes_ : pending_->notes; }
+
+  const std::shared_ptr<PendingCall> pending_;
+  CallNotes notes_;  // of a call that ends with its handler
   const Caller* const outer_caller_;
   CallScope* const outer_scope_;
 };

@@ -58,7 +58,7 @@ absl::Status CheckBytes(std::size_t bytes) {
                    {.reason = "REQUEST_TOO_LARGE"});
 }
 
-// Sees a call's status on its way out, on the thread of its handler.
+// Sees a call's status on its way out, on the thread that answers it (within its CallScope).
 class StatusNote final : public grpc::experimental::Interceptor {
  public:
   // `observe` may be null.
@@ -114,8 +114,12 @@ bool IsCallback(const MethodHandler& handler) {
 // In front of one handler of a service.
 class Gate::Handler final : public MethodHandler {
  public:
-  Handler(Gate& gate, const Method& method, MethodHandler& inner)
-      : gate_(gate), method_(method), inner_(inner), callback_(IsCallback(inner)) {}
+  Handler(Gate& gate, const Method& method, RpcMethod::RpcType type, MethodHandler& inner)
+      : gate_(gate),
+        method_(method),
+        inner_(inner),
+        callback_(IsCallback(inner)),
+        answers_later_(callback_ && type == RpcMethod::NORMAL_RPC) {}
 
   bool callback() const { return callback_; }
 
@@ -137,40 +141,56 @@ class Gate::Handler final : public MethodHandler {
     grpc::Status status = call.status;
     void* request = nullptr;
     if (bytes != nullptr) request = inner_.Deserialize(call.call->call(), bytes, &status, &data);
-    std::function<void()> done = call.call_requester;
-    if (callback_) {
-      const std::int64_t standing = gate_.AddStanding(*caller, call.call->call());
-      done = [&gate = gate_, standing, next = call.call_requester] {
-        gate.RemoveStanding(standing);
-        next();
-      };
+    const auto run = [&](std::function<void()> done) {
+      inner_.RunHandler({call.call, call.server_context, request, status, data, std::move(done)});
+    };
+    if (answers_later_) {
+      RunPending(*caller, call, run);
+    } else if (callback_) {
+      RunStanding(*caller, call, run);
+    } else {
+      const CallScope scope(*caller);
+      run(call.call_requester);
+      AuditEnd(*caller, call.server_context->peer(), scope.notes());
     }
-    const HandlerParameter inner_call(call.call, call.server_context, request, status, data,
-                                      std::move(done));
-    Run(*caller, inner_call);
   }
 
  private:
-  void Run(const Caller& caller, const HandlerParameter& call) {
-    if (callback_) {
-      // The call may be over, and its context gone, as soon as its handler has returned.
-      if (method_.changes) gate_.Audit(method_, caller, *call.server_context, "", "", {});
-      const CallScope scope(caller);
-      return inner_.RunHandler(call);
-    }
-    const CallScope scope(caller);
-    inner_.RunHandler(call);
+  using Run = std::function<void(std::function<void()> done)>;
+
+  void AuditEnd(const Caller& caller, const std::string& peer, const CallNotes& notes) {
     if (!method_.changes) return;
-    const CallNotes& notes = scope.notes();
-    gate_.Audit(method_, caller, *call.server_context,
-                absl::StatusCodeToString(notes.status.code()), DetailsOf(notes.status).reason,
-                notes);
+    gate_.Audit(method_, caller, peer, absl::StatusCodeToString(notes.status.code()),
+                DetailsOf(notes.status).reason, notes);
+  }
+
+  // A unary call: it is written down when it has been answered, whoever did that.
+  void RunPending(const Caller& caller, const HandlerParameter& call, const Run& run) {
+    const auto pending = std::make_shared<PendingCall>(PendingCall{caller, {}});
+    const CallScope scope(pending);
+    run([this, pending, peer = call.server_context->peer(), next = call.call_requester] {
+      AuditEnd(pending->caller, peer, pending->notes);
+      next();
+    });
+  }
+
+  // A stream: it is written down at its beginning.
+  void RunStanding(const Caller& caller, const HandlerParameter& call, const Run& run) {
+    const std::int64_t standing = gate_.AddStanding(caller, call.call->call());
+    // The call may be over, and its context gone, as soon as its handler has returned.
+    if (method_.changes) gate_.Audit(method_, caller, call.server_context->peer(), "", "", {});
+    const CallScope scope(caller);
+    run([&gate = gate_, standing, next = call.call_requester] {
+      gate.RemoveStanding(standing);
+      next();
+    });
   }
 
   Gate& gate_;
   const Method& method_;
   MethodHandler& inner_;
   const bool callback_;
+  const bool answers_later_;
 };
 
 class Gate::GuardedService final : public grpc::Service {
@@ -180,11 +200,12 @@ class Gate::GuardedService final : public grpc::Service {
     for (int i = 0; i < descriptor.method_count(); ++i) {
       const google::protobuf::MethodDescriptor& method = *descriptor.method(i);
       const Method& entry = *FindMethod(PathOf(method));
-      auto* handler = new Handler(gate, entry, HandlerOf(inner, i));
-      AddMethod(new grpc::internal::RpcServiceMethod(entry.path, TypeOf(method), handler));
+      const RpcMethod::RpcType type = TypeOf(method);
+      auto* handler = new Handler(gate, entry, type, HandlerOf(inner, i));
+      AddMethod(new grpc::internal::RpcServiceMethod(entry.path, type, handler));
       if (handler->callback()) {
         // Marking replaces the handler, which was the first one's.
-        MarkMethodCallback(i, new Handler(gate, entry, HandlerOf(inner, i)));
+        MarkMethodCallback(i, new Handler(gate, entry, type, HandlerOf(inner, i)));
       }
     }
   }
@@ -263,11 +284,12 @@ absl::StatusOr<Caller> Gate::Admit(const Method& method, const grpc::ServerConte
     refused.owner = text("owner");
     refused.credential = text("credential");
   }
-  Audit(method, refused, context, absl::StatusCodeToString(refusal.code()), details.reason, {});
+  Audit(method, refused, context.peer(), absl::StatusCodeToString(refusal.code()), details.reason,
+        {});
   return refusal;
 }
 
-void Gate::Audit(const Method& method, const Caller& caller, const grpc::ServerContextBase& context,
+void Gate::Audit(const Method& method, const Caller& caller, const std::string& peer,
                  const std::string& code, const std::string& reason, const CallNotes& notes) {
   if (audit_ == nullptr) return;
   AuditEntry entry;
@@ -276,7 +298,7 @@ void Gate::Audit(const Method& method, const Caller& caller, const grpc::ServerC
   entry.owner = caller.owner;
   entry.role = caller.role == Role::kNone ? "" : RoleName(caller.role);
   entry.credential = caller.credential;
-  entry.peer = context.peer();
+  entry.peer = peer;
   entry.code = code;
   entry.reason = reason;
   entry.job = notes.job;

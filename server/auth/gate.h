@@ -67,7 +67,7 @@ class Gate {
   // where a stream of them begins.
   absl::StatusOr<Caller> Admit(const Method& method, const grpc::ServerContextBase& context,
                                std::size_t bytes);
-  void Audit(const Method& method, const Caller& caller, const grpc::ServerContextBase& context,
+  void Audit(const Method& method, const Caller& caller, const std::string& peer,
              const std::string& code, const std::string& reason, const CallNotes& notes);
   std::int64_t AddStanding(const Caller& caller, grpc_call* call);
   void RemoveStanding(std::int64_t number);

@@ -25,8 +25,8 @@ constexpr double kFirst = 1e6;     // weight of what the verdict rests on
 
 // The clock's own policy: where it was changed, it is the cause of the clock.
 const std::set<std::string>& ClockPolicy() {
-  static const std::set<std::string> names = {"power limit in watts", "locked clocks",
-                                              "application clocks", "governor"};
+  static const std::set<std::string> names = {"power limit in watts", "application clocks",
+                                              "governor"};
   return names;
 }
 
@@ -174,15 +174,15 @@ class Explaining {
   }
 
   void AddCanary() {
-    if (!(options_.canary_a > 0) || !(options_.canary_b > 0)) return;
-    canary_ = std::log(options_.canary_b / options_.canary_a);
+    if (!(a_.canary_ratio() > 0) || !(b_.canary_ratio() > 0)) return;
+    canary_ = std::log(b_.canary_ratio() / a_.canary_ratio());
     if (std::fabs(canary_) < std::log1p(kLeastMove)) return;
     Weighed one;
     one.difference.set_name(kCanaryName);
     one.difference.set_kind("device");
-    one.difference.set_a(fmt::format("{:.3f}", options_.canary_a));
-    one.difference.set_b(fmt::format("{:.3f}", options_.canary_b));
-    one.difference.set_ratio(options_.canary_b / options_.canary_a);
+    one.difference.set_a(fmt::format("{:.3f}", a_.canary_ratio()));
+    one.difference.set_b(fmt::format("{:.3f}", b_.canary_ratio()));
+    one.difference.set_ratio(b_.canary_ratio() / a_.canary_ratio());
     one.weight = std::fabs(canary_) / std::log1p(kLeastMove);
     differences_.push_back(std::move(one));
   }

@@ -33,9 +33,6 @@ namespace kbench::history {
 
 struct WhyOptions {
   double between_session_ratio = 0;  // of the device; 0: stats' prior
-  // The device's canary over its own earlier ones, as of each result; 0: not known.
-  double canary_a = 0;
-  double canary_b = 0;
 };
 
 // `a` is the earlier one, or the baseline's.

@@ -76,7 +76,11 @@ class CellWatch {
                const google::protobuf::Timestamp& now);
   Decision Drop(const google::protobuf::Timestamp& now);
 
-  void SetBetweenSessionRatio(double ratio) { options_.between_session_ratio = ratio; }
+  // What is known of the device by now.
+  void SetDevice(double between_session_ratio, double clock_step_seconds) {
+    options_.between_session_ratio = between_session_ratio;
+    options_.gates.clock_step_seconds = clock_step_seconds;
+  }
 
   const v1::CellState& state() const { return state_; }
   const std::vector<v1::HistoryPoint>& points() const { return points_; }  // oldest first

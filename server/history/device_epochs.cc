@@ -10,11 +10,9 @@ namespace {
 
 // What is the device's, whichever runner says it. The threads are the runner's own.
 bool OfMachine(const std::string& name) {
-  static const std::set<std::string> names = {"device",        "card",
-                                              "driver",        "cpus",
-                                              "governor",      "power limit in watts",
-                                              "locked clocks", "application clocks",
-                                              "ecc",           "mig profile"};
+  static const std::set<std::string> names = {"device", "card",        "driver",
+                                              "cpus",   "governor",    "power limit in watts",
+                                              "ecc",    "mig profile", "application clocks"};
   return names.count(name) > 0;
 }
 

@@ -128,11 +128,6 @@ void AddTelemetry(const v1::Telemetry& a, const v1::Telemetry& b, Collector* out
 
 history::Texts ConfigurationOf(const v1::Result& result) {
   history::Texts configuration(result.configuration().begin(), result.configuration().end());
-  // A hash of the code that the device runs, where the worker tells it.
-  if (auto digest = configuration.extract("code_digest"); !digest.empty()) {
-    digest.key() = "binary";
-    configuration.insert(std::move(digest));
-  }
   // Notes about the choice, not the choice.
   for (const char* note : {"tuned", "tuning", "candidates_timed", "code"}) {
     configuration.erase(note);
@@ -147,6 +142,10 @@ std::vector<Weighed> DifferencesOf(const v1::Result& a, const v1::Result& b) {
   out.Texts("environment", EnvironmentOf(a), EnvironmentOf(b));
   out.Text("kernel", "kbench", a.environment().kbench_version(), b.environment().kbench_version());
   out.Text("kernel", "implementation", a.implementation(), b.implementation());
+  // Where one of them is not known, nothing is known of a change.
+  if (!a.code_digest().empty() && !b.code_digest().empty()) {
+    out.Text("kernel", "binary", a.code_digest(), b.code_digest());
+  }
   out.Texts("kernel", ConfigurationOf(a), ConfigurationOf(b));
   AddTelemetry(a.telemetry(), b.telemetry(), &out);
   out.Text("measurement", "seed", std::to_string(std::max<std::uint64_t>(1, a.policy().seed())),

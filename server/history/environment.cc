@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "fmt/format.h"
+#include "proto/support/fnv.h"
 
 namespace kbench::history {
 namespace {
@@ -20,7 +21,6 @@ constexpr Setting kSettings[] = {
     {"cpus", "cpus", true},
     {"governor", "governor", true},
     {"power limit in watts", "power_limit_watts", false},
-    {"locked clocks", "locked_clocks", false},
     {"application clocks", "application_clocks", false},
     {"ecc", "ecc", false},
     {"mig profile", "mig_profile", false},
@@ -84,12 +84,10 @@ Environment EnvironmentOf(const v1::Device& device) {
 }
 
 std::string EpochId(const Environment& environment) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  std::uint64_t hash = kFnvBegin;
   const auto add = [&](const std::string& text) {
     // The length first, so that no value can pretend to be two.
-    for (const char c : fmt::format("{}:{}", text.size(), text)) {
-      hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-    }
+    hash = Fnv1a(fmt::format("{}:{}", text.size(), text), hash);
   };
   for (const auto& [name, value] : environment) {
     add(name);

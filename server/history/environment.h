@@ -1,7 +1,7 @@
 // What a result was measured in. Two results whose environments differ are no regression of each
 // other: between them a new epoch begins. Pure; thread-safe.
 //
-// The machine: device model, driver, clock policy (power limit, locked or application clocks, a
+// The machine: device model, driver, clock policy (power limit, application clocks, a
 // processor's governor), ECC, MIG profile, a processor's threads and CPUs. Where it differs,
 // CompareResults refuses (NOT_COMPARABLE): this is the one list of it.
 // The software: engine, and the libraries of the runner. CompareResults takes two implementations

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "fmt/format.h"
+#include "proto/support/fnv.h"
 
 namespace kbench::history {
 namespace {
@@ -95,10 +96,7 @@ std::string WhyNotRow(const Result& result, const ReuseRequest& request) {
 }  // namespace
 
 std::uint64_t ContentOf(const CaseSpec& spec, const MeasurementPolicy& policy) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : ContentText(spec, policy)) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  }
+  const std::uint64_t hash = Fnv1a(ContentText(spec, policy));
   return hash == 0 ? 1 : hash;
 }
 

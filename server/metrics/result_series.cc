@@ -17,9 +17,6 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double KnownIf(bool known, double value) { return known ? value : kUnknown; }
 
-// The fixtures of the self-test, which are hidden everywhere; a family that holds nothing else.
-bool IsFixture(const Result& result) { return result.implementation().rfind("selftest/", 0) == 0; }
-
 struct Family {
   const char* name;
   const char* help;
@@ -152,7 +149,7 @@ struct NoteFamilies {
 }  // namespace
 
 void ResultSeries::Record(const Result& result) {
-  if (!store::IsDefaultResult(result) || IsFixture(result)) return;
+  if (!store::IsDefaultResult(result) || store::IsFixture(result)) return;
   auto entry = std::make_shared<Entry>();
   entry->labels = LabelsOf(result.case_().kernel(), result.implementation(), result.case_().dtype(),
                            result.case_().shape(), result.case_().mode(), result.device());

@@ -182,6 +182,7 @@ void Coordinator::Stop() {
   }
   timer_wake_.NotifyAll();
   if (timer_.joinable()) timer_.join();
+  lookups_.Stop();
   // After this nothing of ours waits in the store's queue, and so nothing calls back.
   std::promise<void> drained;
   store_.Commit({}, [&](const absl::Status&, const auto&) { drained.set_value(); });

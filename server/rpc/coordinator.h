@@ -5,12 +5,14 @@
 // itself anew from the store as after a restart.
 //
 // Thread-safe. The lock is held for work in memory only, never for I/O, so that the reactions of
-// gRPC streams may call in. Submit, Get, List and Cancel wait for the store: not from reactions.
+// gRPC streams may call in. Get, List and Cancel wait for the store: not from reactions. Submit
+// does not wait: it answers when the job is durable.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -75,7 +77,12 @@ class Coordinator {
   // Ends its threads. After the server's shutdown: nothing may call in any more.
   void Stop();
 
-  absl::StatusOr<kbench::v1::Job> Submit(const kbench::v1::SubmitJobRequest& request);
+  // `done` is called once, within this call or on another thread, without the lock; it must neither
+  // block nor call in. A job it gets is durable (or was only to be validated).
+  using Submitted = std::function<void(absl::StatusOr<kbench::v1::Job>)>;
+  void Submit(kbench::v1::SubmitJobRequest request, Submitted done);
+  // For the coordinator's own threads: waits for the store.
+  absl::StatusOr<kbench::v1::Job> SubmitAndWait(kbench::v1::SubmitJobRequest request);
   absl::StatusOr<kbench::v1::Job> Get(const std::string& name);
   absl::StatusOr<kbench::v1::ListJobsResponse> List(const kbench::v1::ListJobsRequest& request);
   absl::StatusOr<kbench::v1::Job> Cancel(const std::string& name);
@@ -164,16 +171,23 @@ class Coordinator {
   void TimerLoop();
 
   // coordinator_jobs.cc
-  absl::StatusOr<kbench::v1::Job> JobOfRequest(const kbench::v1::SubmitJobRequest& request,
-                                               const std::string& digest, bool& found);
-  // `reused`: its cases that end at once, with the results of earlier runs.
-  absl::Status StoreJob(const kbench::v1::SubmitJobRequest& request, const std::string& digest,
-                        const kbench::v1::Job& job, const std::vector<store::Measured>& reused);
-  void JobIsDurable(const kbench::v1::Job& job, scheduler::JobEntry entry,
-                    const CaseResults& results);
-  void Decorate(kbench::v1::Job& job);
-  void Decorate(const std::vector<kbench::v1::Job*>& jobs);
+  // Where jobs that have not ended stand.
+  void Decorate(const std::vector<kbench::v1::Job*>& jobs) ABSL_LOCKS_EXCLUDED(mutex_);
+  void DecorateLocked(const std::vector<kbench::v1::Job*>& jobs)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartWatch(const std::string& name, const std::shared_ptr<Watcher>& watcher);
+
+  // coordinator_submits.cc
+  struct Submission;
+  absl::Status CheckSubmission(Submission& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status StoreSubmission(const std::shared_ptr<Submission>& call)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnSubmissionStored(const std::shared_ptr<Submission>& call, const absl::Status& status);
+  void JobIsDurable(Submission& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A request id that is known is answered with its job, whatever is wrong with it by now.
+  void Refuse(const std::shared_ptr<Submission>& call, const absl::Status& status);
+  // The job that the same request made before, if one did. Reads the store.
+  absl::StatusOr<std::optional<kbench::v1::Job>> MadeBefore(const Submission& call);
 
   // coordinator_durations.cc
   void ResetScheduler() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -300,6 +314,7 @@ class Coordinator {
   double places_rest_until_ = 0;
   double queue_rest_until_ = 0;
   Executor executor_;
+  Executor lookups_;  // what a submission has to read from the store
 
   Mutex mutex_;
   CondVar timer_wake_;

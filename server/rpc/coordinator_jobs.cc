@@ -1,6 +1,5 @@
-// What clients ask for.
+// What clients ask for, but for submissions (coordinator_submits.cc).
 #include <algorithm>
-#include <cmath>
 #include <future>
 #include <set>
 #include <utility>
@@ -20,7 +19,6 @@ namespace kbench::server {
 using kbench::v1::Job;
 using kbench::v1::JobEvent;
 using kbench::v1::JobState;
-using kbench::v1::SubmitJobRequest;
 
 namespace {
 
@@ -44,26 +42,6 @@ std::shared_ptr<const JobEvent> FinalOf(const Job& job) {
   return event;
 }
 
-// A hold is one case too.
-int CasesOf(const Job& job) { return std::max(1, job.spec().cases_size()); }
-
-// Ends the cases of a new job that earlier runs answer; their results.
-std::map<scheduler::CaseRef, std::vector<kbench::v1::Result>> TakeReused(
-    const std::vector<store::Measured>& reused, double now, scheduler::JobEntry& job) {
-  std::map<scheduler::CaseRef, std::vector<kbench::v1::Result>> results;
-  for (std::size_t i = 0; i < reused.size() && i < job.cases.size(); ++i) {
-    if (reused[i].results.empty()) continue;
-    scheduler::Case& item = job.cases[i];
-    item.state = scheduler::State::kSucceeded;
-    item.results_of = reused[i].ref.job;
-    item.results_case = reused[i].ref.index;
-    item.device = reused[i].device;
-    item.ended_at = now;
-    results[item.ref] = reused[i].results;
-  }
-  return results;
-}
-
 }  // namespace
 
 absl::Status Coordinator::CheckServing() {
@@ -84,115 +62,14 @@ std::string Coordinator::WhyNotServing() {
   return MessageOf(CheckServing());
 }
 
-absl::StatusOr<Job> Coordinator::JobOfRequest(const SubmitJobRequest& request,
-                                              const std::string& digest, bool& found) {
-  found = false;
-  if (request.request_id().empty() || request.validate_only()) return Job();
-  KB_ASSIGN_OR_RETURN(const auto known, store_.FindRequest(request.request_id()));
-  if (!known.has_value()) return Job();
-  found = true;
-  if (known->digest != digest) {
-    return MakeError(absl::StatusCode::kAlreadyExists,
-                     "request id " + request.request_id() + " made " + known->job +
-                         " from another request; use a new id for a new request",
-                     {.reason = "REQUEST_ID_REUSED", .metadata = {{"job", known->job}}});
-  }
-  return Get(known->job);
-}
-
-absl::StatusOr<Job> Coordinator::Submit(const SubmitJobRequest& request) {
-  const std::string digest = RequestDigest(request);
-  bool found = false;
-  KB_ASSIGN_OR_RETURN(Job known, JobOfRequest(request, digest, found));
-  if (found) return known;
-  Job job;
-  {
-    MutexLock lock(mutex_);
-    KB_RETURN_IF_ERROR(CheckServing());
-    const ValidateContext context{DeviceContextFor(request.owner()), options_.max_hold_seconds};
-    KB_ASSIGN_OR_RETURN(*job.mutable_spec(), ValidateSubmit(request, context));
-    KB_RETURN_IF_ERROR(poison_.Check(job.spec(), Now()));
-  }
-  job.set_owner(request.owner());
-  job.set_state(JobState::JOB_STATE_QUEUED);
-  *job.mutable_create_time() = ToTimestamp(std::llround(Now() * 1e6));
-  if (request.validate_only()) return job;
-  job.set_name(JobName(RandomId(8)));
-  const std::vector<store::Measured> reused = FindReusable(job);
-  const absl::Status stored = StoreJob(request, digest, job, reused);
-  if (stored.code() == absl::StatusCode::kAlreadyExists) {
-    // The same request came twice at once.
-    KB_ASSIGN_OR_RETURN(Job twin, JobOfRequest(request, digest, found));
-    if (found) return twin;
-  }
-  KB_RETURN_IF_ERROR(stored);
-  if (!reused.empty()) return Get(job.name());
-  // As it was stored: nothing of it need be read back.
-  for (int i = 0; i < job.spec().cases_size(); ++i) {
-    kbench::v1::CaseStatus& item = *job.add_cases();
-    item.set_index(i);
-    *item.mutable_spec() = job.spec().cases(i);
-    item.set_state(JobState::JOB_STATE_QUEUED);
-  }
-  Decorate(job);
-  return job;
-}
-
-absl::Status Coordinator::StoreJob(const SubmitJobRequest& request, const std::string& digest,
-                                   const Job& job, const std::vector<store::Measured>& reused) {
-  std::promise<absl::Status> promise;
-  {
-    MutexLock lock(mutex_);
-    KB_RETURN_IF_ERROR(CheckServing());
-    KB_RETURN_IF_ERROR(limits_.Reserve(Now(), job.owner(), CasesOf(job), BudgetSeconds(job.spec()),
-                                       scheduler_.QueuedCases()));
-    store::NewJob created;
-    created.job = job;
-    created.request_id = request.request_id();
-    created.request_digest = digest;
-    created.entry =
-        ToJobEntry(job, static_cast<double>(ToMicros(job.create_time())) * 1e-6, next_order_++);
-    scheduler::JobEntry entry = created.entry;
-    const CaseResults results = TakeReused(reused, Now(), entry);
-    Step step;
-    step.may_fail = true;
-    step.done = [this, job, entry, results, &promise](const absl::Status& status) {
-      {
-        MutexLock done_lock(mutex_);
-        limits_.Release(job.owner(), CasesOf(job));
-      }
-      if (status.ok()) JobIsDurable(job, entry, results);
-      promise.set_value(status);
-    };
-    step.batch.new_jobs.push_back(std::move(created));
-    Commit(std::move(step));
-  }
-  return promise.get_future().get();
-}
-
-void Coordinator::JobIsDurable(const Job& job, scheduler::JobEntry entry,
-                               const CaseResults& results) {
-  metrics_.JobSubmitted();
-  MutexLock lock(mutex_);
-  if (broken_) return;  // the store gives it back at the recovery
-  active_[job.name()] = {specs_.Get(job.spec().SerializeAsString()),
-                         static_cast<double>(ToMicros(job.create_time())) * 1e-6, job.owner()};
-  limits_.JobBegan(job.owner(), CasesOf(job));
-  sharing_.Add(entry, job.spec());
-  FillEstimates(job.spec(), entry);
-  scheduler::Effects effects = scheduler_.AddJob(Now(), std::move(entry));
-  if (effects.empty()) return;
-  Step step;
-  AddEffects(std::move(effects), &results, step);
-  Commit(std::move(step));
-}
-
-void Coordinator::Decorate(Job& job) { Decorate(std::vector<Job*>{&job}); }
-
 void Coordinator::Decorate(const std::vector<Job*>& jobs) {
+  MutexLock lock(mutex_);
+  DecorateLocked(jobs);
+}
+
+void Coordinator::DecorateLocked(const std::vector<Job*>& jobs) {
   std::vector<std::string> names;
   for (const Job* job : jobs) names.push_back(HasEnded(*job) ? "" : job->name());
-  MutexLock lock(mutex_);
   const std::vector<scheduler::Place> places = scheduler_.PlacesOf(Now(), names);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     Job& job = *jobs[i];
@@ -211,7 +88,7 @@ void Coordinator::Decorate(const std::vector<Job*>& jobs) {
 
 absl::StatusOr<Job> Coordinator::Get(const std::string& name) {
   KB_ASSIGN_OR_RETURN(Job job, store_.GetJob(JobName(name), true));
-  Decorate(job);
+  Decorate({&job});
   if (HasEnded(job)) history::BoundFalseDiscoveries(&job);  // before, the family is not complete
   return job;
 }

@@ -229,7 +229,7 @@ bool Coordinator::NoteProgress(const kbench::v1::AttemptProgress& progress) {
 
 absl::StatusOr<kbench::v1::Explanation> Coordinator::Explain(const std::string& name) {
   KB_ASSIGN_OR_RETURN(kbench::v1::Job job, store_.GetJob(JobName(name), false));
-  Decorate(job);
+  Decorate({&job});
   if (HasEnded(job)) return ExplainEnded(job);
   {
     MutexLock lock(mutex_);

@@ -166,7 +166,7 @@ void Coordinator::OnCommitted(const std::shared_ptr<Step>& step, std::int64_t ge
     return;
   }
   bool current = false;
-  {
+  if (!step->sends.empty()) {
     MutexLock lock(mutex_);
     current = generation == generation_;
   }

@@ -31,6 +31,9 @@ struct HistoryOptions {
 
 class HistoryKeeper {
  public:
+  // A cell none of whose results was VALID has not even begun to learn.
+  static kbench::v1::RegressionState StateOf(const kbench::v1::CellState& state);
+
   // The longest time between two runs of a schedule; 0: there is none of this name.
   using IntervalOf = std::function<double(const std::string& schedule)>;
 
@@ -79,6 +82,9 @@ class HistoryKeeper {
 
   static Key KeyOf(const kbench::v1::CellKey& cell);
   static std::string TextOf(const Key& key);
+  static std::string NameOf(const kbench::v1::CellKey& cell);  // for people
+  // The jobs that measure it again.
+  static std::set<std::string> AskedOf(const Cell& cell);
   static bool Matches(const kbench::v1::CellKey& filter, const kbench::v1::CellKey& cell);
 
   history::WatchOptions OptionsFor(const std::string& device);
@@ -92,6 +98,7 @@ class HistoryKeeper {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Tell(const Cell& cell) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void MeasureAgain(const std::vector<Work>& work);
+  void Forgo(const std::set<std::string>& asked, const std::set<std::string>& wanted);
   absl::Status Keep(const kbench::v1::CellKey& cell);
   // The cell that is meant; device and mode may be left out where that is clear.
   absl::StatusOr<Cell*> Find(const kbench::v1::CellKey& cell) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -5,6 +5,7 @@
 #include "server/auth/caller.h"
 #include "server/rpc/queue_stream.h"
 #include "server/rpc/reply.h"
+#include "server/rpc/submit_call.h"
 #include "server/rpc/visible.h"
 #include "server/rpc/watch_stream.h"
 
@@ -22,6 +23,14 @@ absl::Status CheckMayRunCode(const auth::Caller& caller, const kbench::v1::JobSp
                    {.reason = "ROLE_TOO_LOW"});
 }
 
+// What somebody asks for becomes theirs, if they may ask for it.
+absl::Status TakeAsOwn(const auth::Caller& caller, kbench::v1::SubmitJobRequest& request) {
+  KB_RETURN_IF_ERROR(CheckMayRunCode(caller, request.spec()));
+  KB_ASSIGN_OR_RETURN(std::string owner, caller.OwnerOf(request.owner()));
+  request.set_owner(std::move(owner));
+  return absl::OkStatus();
+}
+
 // As the caller may see it.
 absl::StatusOr<kbench::v1::Job> Shown(absl::StatusOr<kbench::v1::Job> job) {
   if (job.ok()) HideEnvironmentFrom(auth::CurrentCaller(), *job);
@@ -37,17 +46,23 @@ absl::Status JobService::CheckMayChange(const std::string& job, const std::strin
   return caller.CheckMayChange(known.owner(), verb + " " + known.name());
 }
 
-grpc::Status JobService::SubmitJob(grpc::ServerContext*,
-                                   const kbench::v1::SubmitJobRequest* request,
-                                   kbench::v1::Job* job) {
-  const auth::Caller& caller = auth::CurrentCaller();
-  const absl::Status allowed = CheckMayRunCode(caller, request->spec());
-  if (!allowed.ok()) return Reply(absl::StatusOr<kbench::v1::Job>(allowed), job);
-  kbench::v1::SubmitJobRequest owned = *request;
-  absl::StatusOr<std::string> owner = caller.OwnerOf(request->owner());
-  if (!owner.ok()) return ToGrpc(owner.status());
-  owned.set_owner(*std::move(owner));
-  return Reply(Shown(coordinator_.Submit(owned)), job);
+grpc::ServerUnaryReactor* JobService::SubmitJob(grpc::CallbackServerContext* context,
+                                                const grpc::ByteBuffer* bytes,
+                                                grpc::ByteBuffer* job) {
+  const SubmitCall call(*context, job);
+  absl::StatusOr<kbench::v1::SubmitJobRequest> request = SubmitCall::Read(*bytes);
+  if (request.ok()) {
+    const absl::Status mine = TakeAsOwn(auth::CurrentCaller(), *request);
+    if (!mine.ok()) request = mine;
+  }
+  if (!request.ok()) {
+    call.Answer(request.status());
+  } else {
+    coordinator_.Submit(*std::move(request), [call](absl::StatusOr<kbench::v1::Job> answer) {
+      call.Answer(std::move(answer));
+    });
+  }
+  return call.reactor();
 }
 
 grpc::Status JobService::GetJob(grpc::ServerContext*, const kbench::v1::GetJobRequest* request,

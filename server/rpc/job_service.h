@@ -1,5 +1,6 @@
-// JobService over the coordinator: unary calls on gRPC's synchronous threads (they wait for the
-// store), WatchJob and WatchQueue as callback streams. Thread-safe.
+// JobService over the coordinator: WatchJob and WatchQueue as callback streams, SubmitJob as a call
+// that holds no thread while it waits for its commit, the others on gRPC's synchronous threads
+// (they wait for the store). Thread-safe.
 #pragma once
 
 #include "kbench/v1/job_service.grpc.pb.h"
@@ -7,14 +8,18 @@
 
 namespace kbench::server {
 
-class JobService final
-    : public kbench::v1::JobService::WithCallbackMethod_WatchJob<
-          kbench::v1::JobService::WithCallbackMethod_WatchQueue<kbench::v1::JobService::Service>> {
+// SubmitJob gets its bytes, because gRPC would answer those that are no message with UNIMPLEMENTED.
+using JobServiceBase = kbench::v1::JobService::WithRawCallbackMethod_SubmitJob<
+    kbench::v1::JobService::WithCallbackMethod_WatchJob<
+        kbench::v1::JobService::WithCallbackMethod_WatchQueue<kbench::v1::JobService::Service>>>;
+
+class JobService final : public JobServiceBase {
  public:
   explicit JobService(Coordinator& coordinator) : coordinator_(coordinator) {}
 
-  grpc::Status SubmitJob(grpc::ServerContext* context, const kbench::v1::SubmitJobRequest* request,
-                         kbench::v1::Job* job) override;
+  grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* job) override;
   grpc::Status GetJob(grpc::ServerContext* context, const kbench::v1::GetJobRequest* request,
                       kbench::v1::Job* job) override;
   grpc::Status ListJobs(grpc::ServerContext* context, const kbench::v1::ListJobsRequest* request,

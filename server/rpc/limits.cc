@@ -114,6 +114,8 @@ void Limits::Release(const std::string& name, int cases) {
   reserved_cases_ -= cases;
 }
 
+void Limits::GiveBack(const std::string& name) { Of(name).bucket.GiveBack(); }
+
 void Limits::JobBegan(const std::string& owner, int open_cases) {
   Owner& entry = Of(owner);
   ++entry.jobs;

@@ -3,6 +3,7 @@
 // under its lock; the counts are made anew from the jobs after a restart.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -27,6 +28,7 @@ class TokenBucket {
   // 0 when one was taken, else the seconds until there is one. A clock that goes back fills
   // nothing.
   double Take(double now);
+  void GiveBack() { tokens_ = std::min(size_, tokens_ + 1); }
   bool full(double now) const;
 
  private:
@@ -48,6 +50,8 @@ class Limits {
   // and, where waiting helps, RetryInfo.
   absl::Status Reserve(double now, const std::string& owner, int cases, double job_seconds,
                        int queued);
+  // A submit that was only repeated costs nothing of what its owner may ask for in a time.
+  void GiveBack(const std::string& owner);
   // The job is stored, or never will be.
   void Release(const std::string& owner, int cases);
 

@@ -98,7 +98,7 @@ absl::Status ScheduleKeeper::CheckJobs(const Schedule& schedule) {
     *request.mutable_spec() = spec;
     request.set_owner(schedule.owner());
     request.set_validate_only(true);
-    KB_RETURN_IF_ERROR(coordinator_.Submit(request).status());
+    KB_RETURN_IF_ERROR(coordinator_.SubmitAndWait(request).status());
   }
   return absl::OkStatus();
 }
@@ -206,7 +206,7 @@ void ScheduleKeeper::Run(const schedules::Due& due) {
     request.set_owner(schedule.owner());
     // The same run twice, after a crash in between, is the same jobs.
     request.set_request_id(fmt::format("schedule-{}-{:.0f}-{}", due.name, due.due, i));
-    const absl::StatusOr<kbench::v1::Job> job = coordinator_.Submit(request);
+    const absl::StatusOr<kbench::v1::Job> job = coordinator_.SubmitAndWait(request);
     if (job.ok()) {
       jobs.push_back(job->name());
     } else {

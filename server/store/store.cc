@@ -9,6 +9,10 @@ bool IsDefaultResult(const kbench::v1::Result& result) {
   return result.outcome() == kbench::v1::OUTCOME_OK && flush && target;
 }
 
+bool IsFixture(const kbench::v1::Result& result) {
+  return result.implementation().rfind("selftest/", 0) == 0;
+}
+
 kbench::v1::JobState ToJobState(scheduler::State state) {
   switch (state) {
     case scheduler::State::kQueued:

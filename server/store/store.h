@@ -176,6 +176,8 @@ class Store {
 
 // Whether a result feeds the metrics and history: outcome OK, default flush, default precision.
 bool IsDefaultResult(const kbench::v1::Result& result);
+// Whether it is of a fixture of the self-test, a family that holds nothing else: hidden everywhere.
+bool IsFixture(const kbench::v1::Result& result);
 
 kbench::v1::JobState ToJobState(scheduler::State state);
 

@@ -225,7 +225,8 @@ def test_a_cell_without_a_valid_result_is_learning(device):
     measure(stack, 1)
     cell, = cells(stack, "--state", "learning")
     assert cell["state"] == "LEARNING" and "newest" not in cell, cell
-    for args, words in ((("why", *SUM), "no baseline yet: learning: no VALID result yet"), (("baseline", "pin", *SUM), "VALID")):
+    for args, words in ((("why", *SUM), "no baseline yet: learning: no VALID result yet"), (("baseline", "pin", *SUM), "VALID"),
+                        (("report", "epoch", "fake"), "no result on fake was VALID yet")):
         ran = stack.client(*args)
         assert ran.code == 2 and words in ran.err, ran
     text = stack.client("history", *SUM).out

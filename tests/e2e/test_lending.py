@@ -51,6 +51,25 @@ def wait_held(stack, seconds=30):
     return running_job(stack)
 
 
+def start_lent(stack, script):
+    """A lent device whose command has begun: an end that comes earlier is an end of the wait, and another answer."""
+    running = stack.start_client("with", "cpu", "--for", "10m", "--", "sh", "-c", f"echo begun; {script}")
+    assert running.stdout.readline() == "begun\n", stack.finish(running)
+    return running, running_job(stack)
+
+
+def start_remote(stack, word, script):
+    """A command at the worker that has said this word; its client, its job and the progress that showed it."""
+    running = stack.start_client("with", "cpu", "--for", "10m", "--remote", "--", "sh", "-c", f"echo {word}; {script}")
+    job = wait_held(stack)
+    watcher = stack.start_client("watch", job, "-o", "json")
+    said = (json.loads(line).get("event", {}).get("progress", {}).get("message", "") for line in watcher.stdout)
+    message = next((text for text in said if word in text), None)
+    watcher.kill()
+    assert message is not None, f"job {job} ended without a word of {word!r}"
+    return running, job, message
+
+
 def alive(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -240,8 +259,7 @@ def test_a_live_client_keeps_it_beyond_the_lapse(lender):
 
 
 def test_cancelled_under_the_command(lender):
-    running = lender.start_client("with", "cpu", "--for", "10m", "--", "sleep", "300")
-    job = wait_held(lender)
+    running, job = start_lent(lender, "exec sleep 300")
     assert lender.client("cancel", job).code == 0
     ran = lender.finish(running)
     assert ran.code == 7, ran
@@ -301,8 +319,7 @@ def test_remote_time_over_ends_all_of_it(lender):
 
 
 def test_remote_interrupted(lender):
-    running = lender.start_client("with", "cpu", "--for", "10m", "--remote", "--", "sh", "-c", "echo begun; exec sleep 98")
-    job = wait_held(lender)
+    running, job, _ = start_remote(lender, "begun", "exec sleep 98")
     running.send_signal(signal.SIGINT)
     ran = lender.finish(running)
     assert (ran.code, ran.out) == (130, "begun\n"), ran
@@ -311,16 +328,8 @@ def test_remote_interrupted(lender):
 
 
 def test_remote_progress_shows_the_last_line(lender):
-    running = lender.start_client("with", "cpu", "--for", "10m", "--remote", "--", "sh", "-c", "echo step 17; exec sleep 97")
-    job = wait_held(lender)
-    watcher = lender.start_client("watch", job, "-o", "json")
-    messages = []
-    for line in watcher.stdout:
-        messages.append(json.loads(line).get("event", {}).get("progress", {}).get("message", ""))
-        if "step 17" in messages[-1]:
-            break
-    watcher.kill()
-    assert "left: step 17" in messages[-1], messages
+    running, _, said = start_remote(lender, "step 17", "exec sleep 97")
+    assert "left: step 17" in said
     running.send_signal(signal.SIGINT)
     lender.finish(running)
 
@@ -329,8 +338,7 @@ def test_remote_progress_shows_the_last_line(lender):
 
 def test_coordinator_restarts_during_a_hold(lender):
     started = time.monotonic()
-    running = lender.start_client("with", "cpu", "--for", "1m", "--", "sh", "-c", "sleep 8; echo done")
-    job = wait_held(lender)
+    running, job = start_lent(lender, "sleep 8; echo done")
     lender.kill9(lender.server)
     time.sleep(1)
     lender.server = lender.start_server(*lender.server_options)

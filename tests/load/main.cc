@@ -1,5 +1,6 @@
-// kbench-load [submits|queue|watchers]... [--small]: the figures of a coordinator under load. Exit
-// code 1 when a bound is missed (with --small: when something is lost), 5 when it cannot run.
+// kbench-load [submits|queue|watchers]... [--small] [--server PROGRAM]: the figures of a
+// coordinator under load, of this build's or of another one to compare with. Exit code 1 when a
+// bound is missed (with --small: when something is lost), 5 when it cannot run.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -37,6 +38,8 @@ int main(int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--small") {
       size.small = true;
+    } else if (word == "--server" && i + 1 < argc) {
+      size.server = argv[++i];
     } else {
       wanted.push_back(word);
     }
@@ -52,7 +55,8 @@ int main(int argc, char** argv) {
     scenario.run(size, verdicts);
   }
   if (ran == 0) {
-    std::fprintf(stderr, "usage: kbench-load [submits|queue|watchers]... [--small]\n");
+    std::fprintf(stderr,
+                 "usage: kbench-load [submits|queue|watchers]... [--small] [--server PROGRAM]\n");
     return 2;
   }
   return verdicts.good() ? 0 : 1;

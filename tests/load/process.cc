@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
@@ -80,12 +82,26 @@ double ServerProcess::RssMiB() const {
   return 0;
 }
 
-std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder) {
+double ServerProcess::CpuSeconds() const {
+  std::ifstream file("/proc/" + std::to_string(process_.pid) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // Behind the name, which may hold anything: 11 fields, then the ticks of user and system.
+  std::istringstream fields(text.substr(text.rfind(')') + 1));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0;
+  double system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder, const std::string& program) {
   return std::make_unique<ServerProcess>(
-      std::vector<std::string>{
-          KBENCH_SERVER, "--metrics-listen", "", "--listen", "unix:" + (folder / "s"), "--data-dir",
-          folder / "data", "--submits-per-second", "0", "--most-queued-cases", "1000000",
-          "--most-jobs-per-owner", "1000000", "--most-cases-per-owner", "1000000"},
+      std::vector<std::string>{program.empty() ? KBENCH_SERVER : program, "--metrics-listen", "",
+                               "--listen", "unix:" + (folder / "s"), "--data-dir", folder / "data",
+                               "--submits-per-second", "0", "--most-queued-cases", "1000000",
+                               "--most-jobs-per-owner", "1000000", "--most-cases-per-owner",
+                               "1000000"},
       folder / "s", folder / "log");
 }
 

@@ -35,6 +35,7 @@ class ServerProcess {
   // A connection of its own; ready.
   std::shared_ptr<grpc::Channel> Connect() const;
   double RssMiB() const;
+  double CpuSeconds() const;  // user and system, since its start
   // Waits for its end.
   void End(int signal);
 
@@ -43,7 +44,8 @@ class ServerProcess {
   Process process_;
 };
 
-// kbench-server with its data in `folder`.
-std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder);
+// kbench-server with its data in `folder`; `program` empty: this build's.
+std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder,
+                                                const std::string& program = "");
 
 }  // namespace kbench::load

@@ -75,12 +75,12 @@ void RunQueue(const Size& size, Verdicts& verdicts) {
   Costs full;
   {
     Folder folder;
-    const auto server = StartCoordinator(folder);
+    const auto server = StartCoordinator(folder, size.server);
     empty = Measure(*server, calls);
     MeasureDispatch(*server, calls - 1, empty.dispatch);
   }
   Folder folder;
-  auto server = StartCoordinator(folder);
+  auto server = StartCoordinator(folder, size.server);
   double start = Now();
   Fill(*server, jobs);
   Verdicts::Say(fmt::format("{} jobs submitted in {:.1f} s", jobs, Now() - start));
@@ -93,7 +93,7 @@ void RunQueue(const Size& size, Verdicts& verdicts) {
   verdicts.AtMost("memory of the coordinator", server->RssMiB(), kMostMiB, "MiB");
   server->End(9);
   start = Now();
-  server = StartCoordinator(folder);
+  server = StartCoordinator(folder, size.server);
   Caller caller(server->Connect());
   const int listed = caller.List(50);
   verdicts.AtMost("restart to serving after kill -9", Now() - start, kMostRestart, "s");

@@ -11,6 +11,7 @@ namespace kbench::load {
 struct Size {
   bool small = false;
   std::string program;  // this one, to start the echo server
+  std::string server;   // another kbench-server to look at; empty: this build's
 };
 
 // Durable submits of 16 connections, beside an empty call and the disk's fdatasync.

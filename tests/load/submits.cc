@@ -85,7 +85,7 @@ void RunSubmits(const Size& size, Verdicts& verdicts) {
   Folder folder;
   ServerProcess echo({size.program, "echo-server", folder / "echo"}, folder / "echo",
                      folder / "echo.log");
-  const auto server = StartCoordinator(folder);
+  const auto server = StartCoordinator(folder, size.server);
   const auto echo_channels = ConnectAll(echo);
   const auto channels = ConnectAll(*server);
   std::vector<double> echo_rates;
@@ -97,9 +97,12 @@ void RunSubmits(const Size& size, Verdicts& verdicts) {
     const Times syncs = MeasureSync(folder, seconds / 3);
     const Rate calls = Drive(echo_channels, seconds / 2,
                              [](Caller& caller, Times& times) { caller.Get("", &times); });
+    const double cpu = server->CpuSeconds();
     const Rate submits = Drive(channels, seconds, [](Caller& caller, Times& times) {
       caller.Submit(MakeRequest("ada"), &times);
     });
+    const double cpu_each =
+        (server->CpuSeconds() - cpu) / static_cast<double>(submits.times.size());
     sync_seconds.push_back(syncs.Median());
     echo_rates.push_back(calls.per_second);
     rates.push_back(submits.per_second);
@@ -107,9 +110,9 @@ void RunSubmits(const Size& size, Verdicts& verdicts) {
     all.Add(submits.times);
     Verdicts::Say(fmt::format(
         "round {}: fdatasync {:.2f} ms (p99 {:.2f}), empty calls {:.0f}/s, submits {:.0f}/s, "
-        "median {:.2f} ms, p99 {:.2f} ms",
+        "median {:.2f} ms, p99 {:.2f} ms, {:.0f} us of the coordinator's CPU each",
         round + 1, syncs.Median() * 1e3, syncs.P99() * 1e3, calls.per_second, submits.per_second,
-        submits.times.Median() * 1e3, submits.times.P99() * 1e3));
+        submits.times.Median() * 1e3, submits.times.P99() * 1e3, cpu_each * 1e6));
   }
   const double by_echo = kEchoShare * MedianOf(echo_rates);
   const double by_disk = kDiskShare * kConnections / MedianOf(sync_seconds);

@@ -155,7 +155,7 @@ void RunWatchers(const Size& size, Verdicts& verdicts) {
   const int watchers = size.small ? 50 : 1000;
   const int rounds = size.small ? 1 : 5;
   Folder folder;
-  const auto server = StartCoordinator(folder);
+  const auto server = StartCoordinator(folder, size.server);
   Times delays;
   bool consistent = true;
   for (int i = 0; i < rounds; ++i) {

@@ -131,10 +131,9 @@ AttemptOutcome CaseExecutor::Run(const v1::Assign& assign, const CancelToken& ca
   context.code = &code_;
   driver_ = std::make_unique<CaseDriver>(std::move(context), assign, &cancel, progress);
   AttemptOutcome outcome = driver_->Run();
-  if (drift_.drifting) {
-    for (v1::Result& result : *outcome.result.mutable_results()) {
-      MarkDrift(drift_.message, &result);
-    }
+  for (v1::Result& result : *outcome.result.mutable_results()) {
+    result.set_canary_ratio(drift_.ratio);
+    if (drift_.drifting) MarkDrift(drift_.message, &result);
   }
   if (followed) outcome.result.set_gap_seconds(begin - last_end_);
   last_end_ = options_.context.clock->SteadySeconds();

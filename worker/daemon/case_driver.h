@@ -162,6 +162,7 @@ class CaseDriver {
   // case_result.cc
   v1::Result MakeResult(const Cell& cell) const;
   void FillMeasured(const Cell& cell, v1::Result* result) const;
+  std::string CodeDigest(const Cell& cell) const;
   v1::Environment MakeEnvironment(const Cell& cell) const;
   std::string Replay(const Cell& cell) const;
   void AddArtifacts(const Cell& cell, v1::Result* result, v1::AttemptResult* attempt) const;

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "kernels/catalog/catalog.h"
+#include "proto/support/fnv.h"
 #include "worker/daemon/attach.h"
 #include "worker/daemon/case_driver.h"
 #include "worker/experiment/compare.h"
@@ -104,6 +105,14 @@ std::string CaseDriver::Replay(const Cell& cell) const {
   return command;
 }
 
+// Of a GPU's kernel the functions it launched in the program they come from; else the program.
+std::string CaseDriver::CodeDigest(const Cell& cell) const {
+  std::string code = cell.code_key;
+  const auto* hello = context_.pool->HelloOf(assign_.case_().kernel(), cell.name);
+  if (code.empty() && hello != nullptr) code = hello->build_id();
+  return code.empty() ? "" : fmt::format("{:012x}", Fnv1a(code) >> 16);
+}
+
 v1::Environment CaseDriver::MakeEnvironment(const Cell& cell) const {
   const v1::Device& device = context_.facts->device;
   v1::Environment environment;
@@ -138,6 +147,7 @@ v1::Result CaseDriver::MakeResult(const Cell& cell) const {
   result.set_is_baseline(cell.baseline);
   *result.mutable_policy() = policy_;
   *result.mutable_environment() = MakeEnvironment(cell);
+  result.set_code_digest(CodeDigest(cell));
   *result.mutable_configuration() = cell.prepared.configuration();
   if (!cell.instead_of.empty()) {
     (*result.mutable_configuration())["instead_of"] = cell.instead_of;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "fmt/format.h"
 #include "proto/support/cpu_list.h"
 #include "worker/device/datasheet.h"
 #include "worker/device/deadline_thread.h"
@@ -90,8 +91,35 @@ std::vector<int> NearCpus(const Nvml& nvml, nvmlDevice_t board) {
   return cpus;
 }
 
-void FillSettings(const Nvml& nvml, nvmlDevice_t board, DeviceFacts* facts) {
+// "1/1 slices, 16 SMs, 18000 MiB": of a slice the instances that it is made of; else empty.
+std::string MigProfile(const Nvml& nvml, nvmlDevice_t handle) {
+  nvmlDeviceAttributes_t slice{};
+  if (!IsMig(nvml, handle) || nvml.Attributes == nullptr ||
+      nvml.Attributes(handle, &slice) != NVML_SUCCESS) {
+    return "";
+  }
+  return fmt::format("{}/{} slices, {} SMs, {} MiB", slice.computeInstanceSliceCount,
+                     slice.gpuInstanceSliceCount, slice.multiprocessorCount, slice.memorySizeMB);
+}
+
+// "1980/3201 MHz", SMs and memory. Clocks that are locked (nvidia-smi -lgc) cannot be asked for.
+std::string ApplicationClocks(const Nvml& nvml, nvmlDevice_t board) {
+  unsigned sm = 0;
+  unsigned memory = 0;
+  if (nvml.ApplicationsClock == nullptr ||
+      nvml.ApplicationsClock(board, NVML_CLOCK_GRAPHICS, &sm) != NVML_SUCCESS ||
+      nvml.ApplicationsClock(board, NVML_CLOCK_MEM, &memory) != NVML_SUCCESS) {
+    return "";
+  }
+  return fmt::format("{}/{} MHz", sm, memory);
+}
+
+void FillSettings(const Nvml& nvml, nvmlDevice_t handle, nvmlDevice_t board, DeviceFacts* facts) {
   auto& settings = *facts->device.mutable_settings();
+  const std::string profile = MigProfile(nvml, handle);
+  if (!profile.empty()) settings["mig_profile"] = profile;
+  const std::string clocks = ApplicationClocks(nvml, board);
+  if (!clocks.empty()) settings["application_clocks"] = clocks;
   unsigned milliwatts = 0;
   if (nvml.PowerLimit != nullptr && nvml.PowerLimit(board, &milliwatts) == NVML_SUCCESS) {
     settings["power_limit_watts"] = std::to_string(milliwatts / 1000);
@@ -152,7 +180,7 @@ DeviceFacts Identity(const Nvml& nvml, nvmlDevice_t handle) {
   facts.lock_keys = {device.uuid()};
   facts.cpus = NearCpus(nvml, board);
   facts.runner_env = {{"CUDA_VISIBLE_DEVICES", device.uuid()}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
-  FillSettings(nvml, board, &facts);
+  FillSettings(nvml, handle, board, &facts);
   return facts;
 }
 

@@ -44,6 +44,8 @@ absl::StatusOr<std::shared_ptr<const Nvml>> Nvml::Load(const std::string& path) 
   Find(library, "nvmlDeviceGetNumGpuCores", &nvml->NumCores);
   Find(library, "nvmlDeviceIsMigDeviceHandle", &nvml->IsMig);
   Find(library, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle", &nvml->MigParent);
+  Find(library, "nvmlDeviceGetAttributes_v2", &nvml->Attributes);
+  Find(library, "nvmlDeviceGetApplicationsClock", &nvml->ApplicationsClock);
   Find(library, "nvmlDeviceGetClockInfo", &nvml->ClockInfo);
   Find(library, "nvmlDeviceGetTemperature", &nvml->Temperature);
   Find(library, "nvmlDeviceGetPowerUsage", &nvml->PowerUsage);

@@ -32,6 +32,8 @@ struct Nvml {
   nvmlReturn_t (*NumCores)(nvmlDevice_t, unsigned*) = nullptr;
   nvmlReturn_t (*IsMig)(nvmlDevice_t, unsigned*) = nullptr;
   nvmlReturn_t (*MigParent)(nvmlDevice_t, nvmlDevice_t*) = nullptr;
+  nvmlReturn_t (*Attributes)(nvmlDevice_t, nvmlDeviceAttributes_t*) = nullptr;
+  nvmlReturn_t (*ApplicationsClock)(nvmlDevice_t, nvmlClockType_t, unsigned*) = nullptr;
   nvmlReturn_t (*ClockInfo)(nvmlDevice_t, nvmlClockType_t, unsigned*) = nullptr;
   nvmlReturn_t (*Temperature)(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned*) = nullptr;
   nvmlReturn_t (*PowerUsage)(nvmlDevice_t, unsigned*) = nullptr;

@@ -25,9 +25,9 @@ const std::vector<const google::protobuf::FileDescriptor*>& Files() {
       kbench::v1::WhoAmIRequest::descriptor()->file(),
       kbench::v1::BackupRequest::descriptor()->file(),
       kbench::v1::ListDevicesRequest::descriptor()->file(),
+      kbench::v1::ListCellsRequest::descriptor()->file(),
       kbench::v1::SubmitJobRequest::descriptor()->file(),
       kbench::v1::GetResultRequest::descriptor()->file(),
-      kbench::v1::ListCellsRequest::descriptor()->file(),
       kbench::v1::ListSchedulesRequest::descriptor()->file(),
       kbench::v1::WorkerMessage::descriptor()->file()};
   return *files;

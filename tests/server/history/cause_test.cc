@@ -32,6 +32,7 @@ v1::Result Measured(const std::string& name, double seconds, double clock = 1.98
   (*environment.mutable_libraries())["cublas"] = "13.0";
   (*environment.mutable_settings())["power_limit_watts"] = "700";
   (*result.mutable_configuration())["candidate"] = "128x128";
+  result.set_code_digest("1c0d");
   result.mutable_telemetry()->set_sm_clock_hertz(clock);
   result.mutable_telemetry()->set_memory_clock_hertz(3.2e9);
   result.mutable_telemetry()->set_power_watts(500);
@@ -137,8 +138,7 @@ const Row kRows[] = {
      [](v1::Result& r) { (*r.mutable_configuration())["candidate"] = "64x64"; }},
     {"KERNEL", "registers none -> 255",
      [](v1::Result& r) { (*r.mutable_configuration())["registers"] = "255"; }},
-    {"KERNEL", "binary none -> 9f3a",
-     [](v1::Result& r) { (*r.mutable_configuration())["code_digest"] = "9f3a"; }},
+    {"KERNEL", "binary 1c0d -> 9f3a", [](v1::Result& r) { r.set_code_digest("9f3a"); }},
     {"KERNEL", "kbench 0.7 -> 0.8",
      [](v1::Result& r) { r.mutable_environment()->set_kbench_version("0.8"); }},
     {"FOREIGN_WORK", "foreign work 0.0 % -> 30.0 %",
@@ -187,14 +187,19 @@ TEST(Why, AnUnknownUtilizationIsNoDifference) {
 }
 
 TEST(Why, TheDevicesCanaryMovedToo) {
-  const v1::Result a = Measured("a", 1e-3);
-  const v1::Result b = Measured("b", 1.05e-3);
-  const v1::Cause cause = Why(a, b, {.canary_a = 1.0, .canary_b = 1.04});
+  const auto why = [](double before, double after) {
+    v1::Result a = Measured("a", 1e-3);
+    v1::Result b = Measured("b", 1.05e-3);
+    a.set_canary_ratio(before);
+    b.set_canary_ratio(after);
+    return Why(a, b);
+  };
+  const v1::Cause cause = why(1.0, 1.04);
   EXPECT_EQ(cause.verdict(), "DEVICE");
   EXPECT_EQ(cause.differences(0).name(), "canary");
-  EXPECT_EQ(Why(a, b, {.canary_a = 1.0, .canary_b = 1.015}).verdict(), "KERNEL") << "too little";
-  EXPECT_EQ(Why(a, b, {.canary_a = 1.04, .canary_b = 1.0}).verdict(), "KERNEL") << "the other way";
-  EXPECT_EQ(Why(a, b, {.canary_b = 1.04}).verdict(), "KERNEL") << "half known";
+  EXPECT_EQ(why(1.0, 1.015).verdict(), "KERNEL") << "too little";
+  EXPECT_EQ(why(1.04, 1.0).verdict(), "KERNEL") << "the other way";
+  EXPECT_EQ(why(0, 1.04).verdict(), "KERNEL") << "half known";
 }
 
 TEST(Why, TwoCausesAtOnceAreNotDecided) {

@@ -1,6 +1,7 @@
 #include "tests/server/rpc/harness.h"
 
 #include <chrono>
+#include <future>
 #include <utility>
 
 #include "proto/support/channel.h"
@@ -93,6 +94,14 @@ Job TestServer::WaitFor(const std::string& name, kbench::v1::JobState state) {
   ADD_FAILURE() << name << " did not become " << kbench::v1::JobState_Name(state) << ": "
                 << (job.ok() ? job->ShortDebugString() : job.status().ToString());
   return Job();
+}
+
+absl::StatusOr<kbench::v1::Job> SubmitTo(Coordinator& coordinator,
+                                         const kbench::v1::SubmitJobRequest& request) {
+  std::promise<absl::StatusOr<kbench::v1::Job>> answer;
+  coordinator.Submit(
+      request, [&](absl::StatusOr<kbench::v1::Job> job) { answer.set_value(std::move(job)); });
+  return answer.get_future().get();
 }
 
 kbench::v1::SubmitJobRequest MatmulJob(int cases, const std::string& device) {

@@ -67,6 +67,10 @@ class TestServer {
   std::unique_ptr<kbench::v1::DeviceService::Stub> devices_;
 };
 
+// Waits for the answer.
+absl::StatusOr<kbench::v1::Job> SubmitTo(Coordinator& coordinator,
+                                         const kbench::v1::SubmitJobRequest& request);
+
 // n cases matmul fp32 64, 65, ...
 kbench::v1::SubmitJobRequest MatmulJob(int cases = 1, const std::string& device = "");
 

@@ -74,7 +74,7 @@ TEST(Recovery, AResultThatCouldNotBeStoredIsSentAgainAndCountsOnce) {
   ASSERT_TRUE(coordinator.Start().ok());
   auto link = std::make_shared<RecordingLink>();
   coordinator.OnWorkerMessage(link, Hello());
-  const auto job = coordinator.Submit(MatmulJob(2));
+  const auto job = SubmitTo(coordinator, MatmulJob(2));
   ASSERT_TRUE(job.ok()) << job.status();
   const auto assign = link->Wait([](const auto& m) { return m.has_assign(); }).assign();
 
@@ -84,7 +84,7 @@ TEST(Recovery, AResultThatCouldNotBeStoredIsSentAgainAndCountsOnce) {
   coordinator.OnWorkerMessage(link, result);
   EXPECT_EQ(link->WaitClosed().code(), absl::StatusCode::kUnavailable);
   EXPECT_FALSE(link->HasAck()) << "not acknowledged, so the worker keeps it";
-  const auto refused = coordinator.Submit(MatmulJob());
+  const auto refused = SubmitTo(coordinator, MatmulJob());
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(DetailsOf(refused.status()).reason, "STORE_DOWN");
   auto early = std::make_shared<RecordingLink>();
@@ -96,7 +96,7 @@ TEST(Recovery, AResultThatCouldNotBeStoredIsSentAgainAndCountsOnce) {
   absl::StatusOr<v1::Job> again = refused;
   for (int i = 0; i < 100 && !again.ok(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    again = coordinator.Submit(MatmulJob());
+    again = SubmitTo(coordinator, MatmulJob());
   }
   ASSERT_TRUE(again.ok()) << again.status();
   link = std::make_shared<RecordingLink>();
@@ -119,10 +119,10 @@ TEST(Recovery, ASubmitThatCannotBeStoredIsAnErrorAndLeavesNoJob) {
   Coordinator coordinator(store, metrics, SystemClock(), TestServer::DefaultOptions());
   ASSERT_TRUE(coordinator.Start().ok());
   store.down = true;
-  EXPECT_EQ(coordinator.Submit(MatmulJob()).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(SubmitTo(coordinator, MatmulJob()).status().code(), absl::StatusCode::kUnavailable);
   store.down = false;
   EXPECT_EQ(coordinator.List({})->jobs_size(), 0);
-  EXPECT_TRUE(coordinator.Submit(MatmulJob()).ok()) << "one failed submit breaks nothing";
+  EXPECT_TRUE(SubmitTo(coordinator, MatmulJob()).ok()) << "one failed submit breaks nothing";
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST(Storm, ADiskThatIsSlowAndRefusesLosesNothing) {
       // Full for a moment, in which also what the workers have sent cannot be written.
       store.down = i == 20 || i == 100;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      const auto job = coordinator.Submit(MatmulJob(1 + static_cast<int>(random() % 4)));
+      const auto job = SubmitTo(coordinator, MatmulJob(1 + static_cast<int>(random() % 4)));
       if (job.ok()) acknowledged.push_back(job->name());
     }
     store.down = false;
@@ -229,8 +229,8 @@ TEST(Storm, JumpsOfTheWallClockEndNoLeaseAndNoWait) {
     ASSERT_TRUE(coordinator.Start().ok());
     auto link = std::make_shared<Inbox>();
     coordinator.OnWorkerMessage(link, HelloOf());
-    running = *coordinator.Submit(MatmulJob());
-    waiting = *coordinator.Submit(timed);
+    running = *SubmitTo(coordinator, MatmulJob());
+    waiting = *SubmitTo(coordinator, timed);
     const auto message = link->Find([](const auto& m) { return m.has_assign(); });
     ASSERT_TRUE(message.has_value());
     assign = message->assign();

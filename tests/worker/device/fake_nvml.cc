@@ -128,6 +128,21 @@ FAKE nvmlDeviceGetNumGpuCores(nvmlDevice_t, unsigned* cores) {
   *cores = 132 * 128;
   return NVML_SUCCESS;
 }
+FAKE nvmlDeviceGetAttributes_v2(nvmlDevice_t device, nvmlDeviceAttributes_t* slice) {
+  if (Index(device) < 2) return NVML_ERROR_NOT_SUPPORTED;
+  *slice = {};
+  slice->computeInstanceSliceCount = 1;
+  slice->gpuInstanceSliceCount = 2;
+  slice->multiprocessorCount = 16;
+  slice->memorySizeMB = 33280;
+  return NVML_SUCCESS;
+}
+FAKE nvmlDeviceGetApplicationsClock(nvmlDevice_t device, nvmlClockType_t type,
+                                    unsigned* megahertz) {
+  if (Index(device) != 0) return NVML_ERROR_NOT_SUPPORTED;
+  *megahertz = type == NVML_CLOCK_GRAPHICS ? 1755 : 3201;
+  return NVML_SUCCESS;
+}
 FAKE nvmlDeviceGetClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned* megahertz) {
   *megahertz = type == NVML_CLOCK_SM ? 1980 : 3201;
   return NVML_SUCCESS;

@@ -39,6 +39,8 @@ TEST_F(GpuDevice, IdentityByIndex) {
   EXPECT_EQ(facts.device.peak_flops().at("fp16"), 989e12);
   EXPECT_EQ(facts.device.settings().at("power_limit_watts"), "700");
   EXPECT_EQ(facts.device.settings().at("ecc"), "on");
+  EXPECT_EQ(facts.device.settings().at("application_clocks"), "1755/3201 MHz");
+  EXPECT_EQ(facts.device.settings().count("mig_profile"), 0u);
   EXPECT_EQ(facts.default_name, "gpu0");
   EXPECT_EQ(facts.runner_env.at("CUDA_VISIBLE_DEVICES"), "GPU-00000000-aaaa");
   EXPECT_FALSE(facts.cpus.empty());
@@ -184,6 +186,7 @@ TEST_F(GpuDevice, ASliceSeesItsOwnProcessesAndItsBusySiblings) {
   const auto opened = Open("MIG-22222222-cccc");
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_TRUE(opened->facts.device.peak_flops().empty()) << "a share of the board is no datasheet";
+  EXPECT_EQ(opened->facts.device.settings().at("mig_profile"), "1/2 slices, 16 SMs, 33280 MiB");
   DeviceMonitor& monitor = *opened->monitor;
   monitor.SetOwnProcesses({100});
   const auto telemetry = monitor.Now();
