@@ -94,11 +94,11 @@ int RunParsed(const Commands& commands, const std::vector<std::string>& argument
 std::vector<std::unique_ptr<Command>> AllCommands() {
   Commands commands;
   for (auto make :
-       {MakeSubmit, MakeWatch,     MakeList,    MakeShow,       MakeQueue,  MakeExplain,
-        MakeTop,    MakeCompare,   MakeSuite,   MakeReportVerb, MakeCancel, MakeWith,
-        MakeHold,   MakeKernels,   MakeDevices, MakeDefault,    MakeDrain,  MakeQuarantine,
-        MakeResume, MakeArtifacts, MakeBackup,  MakeSelftest,   MakeJoin,   MakeWhoami,
-        MakeUp,     MakeDown,      MakeVersion}) {
+       {MakeSubmit,     MakeWatch,   MakeList,       MakeShow,   MakeQueue,     MakeExplain,
+        MakeTop,        MakeCompare, MakeHistory,    MakeWhy,    MakeBaseline,  MakeSuite,
+        MakeReportVerb, MakeCancel,  MakeWith,       MakeHold,   MakeKernels,   MakeDevices,
+        MakeDefault,    MakeDrain,   MakeQuarantine, MakeResume, MakeArtifacts, MakeBackup,
+        MakeSelftest,   MakeJoin,    MakeWhoami,     MakeUp,     MakeDown,      MakeVersion}) {
     commands.push_back(make());
   }
   return commands;

@@ -61,6 +61,7 @@ Backend MakeBackend(const std::string& address, std::shared_ptr<grpc::ChannelInt
   backend.jobs = kbench::v1::JobService::NewStub(channel);
   backend.results = kbench::v1::ResultService::NewStub(channel);
   backend.devices = kbench::v1::DeviceService::NewStub(channel);
+  backend.history = kbench::v1::HistoryService::NewStub(channel);
   backend.schedules = kbench::v1::ScheduleService::NewStub(channel);
   backend.admin = kbench::v1::AdminService::NewStub(channel);
   backend.accounts = kbench::v1::AccountService::NewStub(channel);

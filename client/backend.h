@@ -13,6 +13,7 @@
 #include "kbench/v1/account_service.grpc.pb.h"
 #include "kbench/v1/admin_service.grpc.pb.h"
 #include "kbench/v1/device_service.grpc.pb.h"
+#include "kbench/v1/history_service.grpc.pb.h"
 #include "kbench/v1/job_service.grpc.pb.h"
 #include "kbench/v1/result_service.grpc.pb.h"
 #include "kbench/v1/schedule_service.grpc.pb.h"
@@ -30,6 +31,7 @@ struct Backend {
   std::unique_ptr<kbench::v1::JobService::StubInterface> jobs;
   std::unique_ptr<kbench::v1::ResultService::StubInterface> results;
   std::unique_ptr<kbench::v1::DeviceService::StubInterface> devices;
+  std::unique_ptr<kbench::v1::HistoryService::StubInterface> history;
   std::unique_ptr<kbench::v1::ScheduleService::StubInterface> schedules;
   std::unique_ptr<kbench::v1::AdminService::StubInterface> admin;
   std::unique_ptr<kbench::v1::AccountService::StubInterface> accounts;

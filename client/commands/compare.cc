@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <regex>
 #include <utility>
 
 #include "client/commands/await.h"
@@ -43,7 +42,7 @@ constexpr char kExitCodes[] =
 
 absl::StatusOr<Result> GetResult(const Backend& backend, const std::string& name) {
   kbench::v1::GetResultRequest request;
-  request.set_name("results/" + ShortResultName(name));
+  request.set_name(WholeResultName(name));
   return Unary<Result>(backend, [&](grpc::ClientContext* call, Result* reply) {
     return backend.results->GetResult(call, request, reply);
   });
@@ -101,12 +100,6 @@ absl::StatusOr<std::optional<Result>> FindEarlier(const Backend& backend, const 
     request.set_page_token(reply.next_page_token());
   }
   return std::optional<Result>();
-}
-
-// JOB-CASE-CELL, with or without "results/".
-bool IsResultName(const std::string& name) {
-  static const std::regex pattern("(results/)?[^/]+-[0-9]+-[0-9]+");
-  return std::regex_match(name, pattern);
 }
 
 // The row of an implementation asked for; nullptr unless there is exactly one.

@@ -27,6 +27,9 @@ namespace {
 
 using kbench::v1::ListDevicesResponse;
 
+constexpr char kScheduleHelp[] =
+    "pause, continue and unschedule take the name of a schedule; schedules lists them.\n";
+
 // A check is of the file; whether somebody answers is not worth a longer wait.
 constexpr auto kAskDevices = std::chrono::seconds(5);
 
@@ -67,8 +70,7 @@ class SuiteVerb final : public Command {
   std::string help() const override { return "List, check and run suites of measurements"; }
 
   void Declare(Arguments& arguments) override {
-    arguments.Positional("ACTION", &action_,
-                         "list, check, run; schedule, schedules, pause, continue, unschedule");
+    arguments.Positional("ACTION", &action_, "list, check, run, schedule, schedules, and as below");
     arguments.Positionals("NAME", &names_, "Suites by name; check without one: all", false);
     arguments.Option("--at", &schedule_.at, "02:00", "schedule: when, in class batch");
     arguments.Option("--zone", &schedule_.zone, "ZONE",
@@ -91,7 +93,7 @@ class SuiteVerb final : public Command {
     arguments.Exclusive({"--dry-run", "--detach"});
     arguments.Exclusive({"--dry-run", "--on"});
     DeclareFormat(arguments, &format_);
-    arguments.Footer(kExitCodesHelp);
+    arguments.Footer(kScheduleHelp + std::string(kExitCodesHelp));
   }
 
   int Run(Context& context) override {

@@ -35,13 +35,20 @@ std::string NextText(const Schedule& schedule) {
   return schedule.has_next_time() ? FormatMinute(schedule.next_time().seconds()) : "-";
 }
 
-// What became of the newest one.
+// What became of the newest run; why it was skipped stands beneath the table.
 std::string LastText(const Schedule& schedule) {
   if (schedule.runs().empty()) return "never ran";
   const ScheduledRun& run = schedule.runs(0);
-  const std::string when = FormatMinute(run.due_time().seconds());
-  if (!run.skipped().empty()) return when + " skipped: " + run.skipped();
-  return when + " " + FormatCount(run.jobs_size(), "job", "jobs");
+  return run.skipped().empty() ? FormatMinute(run.due_time().seconds()) : "skipped";
+}
+
+void PrintSkipped(Io& io, const Schedule& schedule) {
+  if (schedule.runs().empty() || schedule.runs(0).skipped().empty()) return;
+  const ScheduledRun& run = schedule.runs(0);
+  io.out << Wrap(Plain(fmt::format("{}: the run of {} was skipped: {}", schedule.name(),
+                                   FormatMinute(run.due_time().seconds()), run.skipped())),
+                 kTableWidth, 2)
+         << "\n";
 }
 
 void PrintOne(Context& context, const Schedule& schedule, bool json) {
@@ -85,6 +92,7 @@ int SetSchedule(Context& context, const std::string& suite, const SuitePlan& pla
     }
   }
   return Ask(context, json, [&](const Backend& backend, grpc::ClientContext* call, Schedule* out) {
+    schedule.set_owner(backend.claimed_owner);
     return backend.schedules->SetSchedule(call, request, out);
   });
 }
@@ -126,10 +134,11 @@ int ListSchedules(Context& context, bool json) {
   }
   TextTable table{{"schedule", "owner", "when", "next", "last"}, {}, {}};
   for (const Schedule& one : listed->schedules()) {
-    table.rows.push_back({Plain(one.name()), Plain(one.owner()), Plain(WhenText(one)),
-                          NextText(one), Cut(Plain(LastText(one)), 40)});
+    table.rows.push_back({Plain(one.name()), Cut(Plain(one.owner()), 12),
+                          Cut(Plain(WhenText(one)), 36), NextText(one), LastText(one)});
   }
   context.io.out << (table.rows.empty() ? "no schedules\n" : table.ToString());
+  for (const Schedule& one : listed->schedules()) PrintSkipped(context.io, one);
   return kExitOk;
 }
 

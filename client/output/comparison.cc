@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <regex>
+
 #include "client/output/cell_text.h"
 #include "client/output/cells.h"
 #include "client/output/text_table.h"
@@ -133,6 +135,13 @@ void PrintMarkdown(Io& io, const std::vector<ComparedPair>& pairs) {
 
 std::string ShortResultName(const std::string& name) {
   return name.rfind(kPrefix, 0) == 0 ? name.substr(sizeof(kPrefix) - 1) : name;
+}
+
+std::string WholeResultName(const std::string& name) { return kPrefix + ShortResultName(name); }
+
+bool IsResultName(const std::string& name) {
+  static const std::regex pattern("(results/)?[^/]+-[0-9]+-[0-9]+");
+  return std::regex_match(name, pattern);
 }
 
 std::string ComparisonSentence(const BaselineComparison& comparison) {

@@ -24,5 +24,9 @@ void PrintComparisons(Io& io, Format format, const std::vector<ComparedPair>& pa
 
 // "k3f9x2ab-0-1" from "results/k3f9x2ab-0-1".
 std::string ShortResultName(const std::string& name);
+// The other way round; also of a whole name.
+std::string WholeResultName(const std::string& name);
+// JOB-CASE-CELL, with or without "results/".
+bool IsResultName(const std::string& name);
 
 }  // namespace kbench::client

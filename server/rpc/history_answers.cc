@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "proto/support/error.h"
 #include "server/history/cause.h"
@@ -32,7 +33,20 @@ absl::Status NotFound(const std::string& message) {
   return MakeError(absl::StatusCode::kNotFound, message, {.reason = "NO_CELL"});
 }
 
+CellState Shown(CellState state) {
+  if (state.state() == kbench::v1::REGRESSION_STATE_UNSPECIFIED) {
+    state.set_message("learning: no VALID result yet");
+  }
+  state.set_state(HistoryKeeper::StateOf(state));
+  return state;
+}
+
 }  // namespace
+
+kbench::v1::RegressionState HistoryKeeper::StateOf(const CellState& state) {
+  return state.state() == kbench::v1::REGRESSION_STATE_UNSPECIFIED ? kbench::v1::LEARNING
+                                                                   : state.state();
+}
 
 absl::StatusOr<kbench::v1::ListCellsResponse> HistoryKeeper::List(
     const kbench::v1::ListCellsRequest& request) {
@@ -55,7 +69,7 @@ absl::StatusOr<kbench::v1::ListCellsResponse> HistoryKeeper::List(
     const CellState& state = cell.watch.state();
     const auto& states = request.states();
     const bool wanted =
-        states.empty() || std::find(states.begin(), states.end(), state.state()) != states.end();
+        states.empty() || std::find(states.begin(), states.end(), StateOf(state)) != states.end();
     const bool pinned = state.baseline().origin() == "pinned";
     if (!wanted || !Matches(request.filter(), state.cell())) continue;
     if (!request.pinned_only() || pinned) found.push_back(&state);
@@ -70,7 +84,7 @@ absl::StatusOr<kbench::v1::ListCellsResponse> HistoryKeeper::List(
   kbench::v1::ListCellsResponse response;
   const auto count = static_cast<std::int64_t>(found.size());
   for (std::int64_t i = from; i < std::min(count, from + size); ++i) {
-    *response.add_cells() = *found[static_cast<std::size_t>(i)];
+    *response.add_cells() = Shown(*found[static_cast<std::size_t>(i)]);
   }
   if (from + size < count) response.set_next_page_token(store::MakePageToken(from + size, bound));
   return response;
@@ -125,7 +139,7 @@ absl::StatusOr<History> HistoryKeeper::Get(const kbench::v1::GetHistoryRequest& 
     MutexLock lock(mutex_);
     KB_ASSIGN_OR_RETURN(const Cell* cell, Find(request.cell()));
     const auto& points = cell->watch.points();
-    *history.mutable_state() = cell->watch.state();
+    *history.mutable_state() = Shown(cell->watch.state());
     const std::size_t skip = points.size() > static_cast<std::size_t>(most)
                                  ? points.size() - static_cast<std::size_t>(most)
                                  : 0;
@@ -211,7 +225,7 @@ absl::StatusOr<kbench::v1::Cause> HistoryKeeper::Why(const kbench::v1::WhyReques
   {
     MutexLock lock(mutex_);
     KB_ASSIGN_OR_RETURN(const Cell* cell, Find(request.cell()));
-    state = cell->watch.state();
+    state = Shown(cell->watch.state());
   }
   if (!state.has_baseline() || state.baseline().result().empty()) {
     return MakeError(absl::StatusCode::kFailedPrecondition,
@@ -234,10 +248,12 @@ absl::StatusOr<kbench::v1::EpochReport> HistoryKeeper::Compare(
   };
   std::vector<Source> sources;
   std::vector<std::pair<double, kbench::v1::Epoch>> dated;
+  std::set<std::string> devices;
   {
     MutexLock lock(mutex_);
     for (const auto& [key, cell] : cells_) {
       const CellState& state = cell.watch.state();
+      devices.insert(state.cell().device());
       if (state.cell().device() != request.device()) continue;
       for (const kbench::v1::Epoch& epoch : cell.watch.epochs()) {
         dated.emplace_back(history::SecondsOf(epoch.since()), epoch);
@@ -251,20 +267,39 @@ absl::StatusOr<kbench::v1::EpochReport> HistoryKeeper::Compare(
   std::vector<kbench::v1::Epoch> epochs;
   for (auto& [since, epoch] : dated) epochs.push_back(std::move(epoch));
   const std::vector<history::DeviceEpoch> of_device = history::DeviceEpochs(epochs);
+  if (of_device.empty() && devices.count(request.device()) > 0) {
+    return NotFound("no result on " + request.device() + " was VALID yet");
+  }
+  if (of_device.empty()) {
+    return NotFound(fmt::format(
+        "nothing is recorded on {}; there {}", request.device(),
+        devices.empty() ? "are no results yet" : fmt::format("is {}", fmt::join(devices, ", "))));
+  }
   const bool named = !request.before().empty() || !request.after().empty();
   if (of_device.size() < 2 && !named) {
     return NotFound(request.device() + " has one environment as far as anybody remembers");
   }
-  const history::DeviceEpoch* before =
-      named ? history::FindEpoch(of_device, request.before()) : &of_device[of_device.size() - 2];
   const history::DeviceEpoch* after =
-      named ? history::FindEpoch(of_device, request.after()) : &of_device.back();
+      request.after().empty() ? &of_device.back() : history::FindEpoch(of_device, request.after());
+  const history::DeviceEpoch* before = nullptr;
+  if (!request.before().empty()) {
+    before = history::FindEpoch(of_device, request.before());
+  } else if (after == &of_device.front()) {
+    return NotFound(fmt::format("{} is the first epoch of {}: there is none before it",
+                                request.after(), request.device()));
+  } else if (after != nullptr) {
+    before = after - 1;
+  }
   if (before == nullptr || after == nullptr) {
     std::vector<std::string> known;
     for (const history::DeviceEpoch& one : of_device) known.push_back(one.epoch.id());
     return NotFound(fmt::format("{} has no epoch {}; there {}: {}", request.device(),
-                                before == nullptr ? request.before() : request.after(),
+                                after == nullptr ? request.after() : request.before(),
                                 known.size() == 1 ? "is" : "are", fmt::join(known, ", ")));
+  }
+  if (before == after) {
+    return FieldError("before", "SAME_EPOCH",
+                      fmt::format("{} is the epoch that it is compared with", request.before()));
   }
   std::vector<history::EpochCell> cells;
   for (const Source& source : sources) {

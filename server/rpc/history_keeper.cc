@@ -239,10 +239,8 @@ void HistoryKeeper::Act(Cell& cell, const history::Decision& decision, std::vect
 
 void HistoryKeeper::Tell(const Cell& cell) {
   const CellState& state = cell.watch.state();
-  // One without a VALID result has everything to learn yet.
-  const bool nothing_yet = state.state() == kbench::v1::REGRESSION_STATE_UNSPECIFIED;
   metrics_.NoteCell(state.cell(),
-                    {.state = nothing_yet ? kbench::v1::LEARNING : state.state(),
+                    {.state = StateOf(state),
                      .baseline_seconds = state.has_baseline() ? state.baseline().seconds() : 0,
                      .change_ratio = state.change_ratio(),
                      .interval_seconds = cell.schedule.empty() ? 0 : interval_of_(cell.schedule),

@@ -31,6 +31,9 @@ struct HistoryOptions {
 
 class HistoryKeeper {
  public:
+  // A cell none of whose results was VALID has not even begun to learn.
+  static kbench::v1::RegressionState StateOf(const kbench::v1::CellState& state);
+
   // The longest time between two runs of a schedule; 0: there is none of this name.
   using IntervalOf = std::function<double(const std::string& schedule)>;
 

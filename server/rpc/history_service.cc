@@ -20,7 +20,8 @@ grpc::Status HistoryService::GetHistory(grpc::ServerContext*,
 grpc::Status HistoryService::PinBaseline(grpc::ServerContext*,
                                          const kbench::v1::PinBaselineRequest* request,
                                          kbench::v1::CellState* state) {
-  return Reply(keeper_.Pin(*request, auth::CurrentCaller().owner), state);
+  const std::string& owner = auth::CurrentCaller().owner;
+  return Reply(keeper_.Pin(*request, owner.empty() ? "anonymous" : owner), state);
 }
 
 grpc::Status HistoryService::DropBaseline(grpc::ServerContext*,

@@ -20,6 +20,8 @@
 #include "proto/support/clock.h"
 #include "proto/support/mutex.h"
 #include "proto/support/rpc_status.h"
+#include "tests/client/fake_history.h"
+#include "tests/client/fake_schedules.h"
 
 namespace kbench::client::testing {
 
@@ -323,6 +325,8 @@ class FakeCoordinator {
     builder.RegisterService(&results);
     builder.RegisterService(&devices);
     builder.RegisterService(&admin);
+    builder.RegisterService(&history);
+    builder.RegisterService(&schedules);
     server_ = builder.BuildAndStart();
   }
   ~FakeCoordinator() { server_->Shutdown(std::chrono::system_clock::now()); }
@@ -344,6 +348,8 @@ class FakeCoordinator {
   FakeResults results;
   FakeDevices devices;
   FakeAdmin admin;
+  FakeHistory history;
+  FakeSchedules schedules;
 
  private:
   std::unique_ptr<grpc::Server> server_;

@@ -378,7 +378,9 @@ TEST_F(SuiteCommandTest, WrongUseIsOneLine) {
     EXPECT_THAT(ran.out, IsEmpty());
   };
   expect({}, "ACTION is required");
-  expect({"walk"}, "take list, check or run, not walk");
+  expect({"walk"},
+         "take list, check, run, schedule, schedules, pause, continue or unschedule, "
+         "not walk");
   expect({"run"}, "takes one suite");
   expect({"run", "mine", "smoke"}, "takes one suite");
   expect({"run", "mnie"}, "there is no suite mnie; nearest: mine");

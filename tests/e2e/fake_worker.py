@@ -19,12 +19,12 @@ def load_protos(folder):
 
 
 class FakeWorker:
-    def __init__(self, channel, protos, device="fake"):
+    def __init__(self, channel, protos, device="fake", kernel="null"):
         device_pb2, _, self.result_pb2, self.pb, grpc_module = protos
         self.outbox = queue.Queue()
         hello = self.pb.WorkerHello(worker_id=f"host/{device}", boot_id="1", version="0", device=device_pb2.Device(
             name=device, kind="cpu", model="make-believe", memory_bytes=1 << 40, cores=1, state="READY", hostname="host",
-            implementations=[device_pb2.ImplementationInfo(name="cpu/naive", family="cpu", kernel="null",
+            implementations=[device_pb2.ImplementationInfo(name="cpu/naive", family="cpu", kernel=kernel,
                                                            dtypes=["fp32"], default_choice=True)]))
         self.outbox.put(self.pb.WorkerMessage(hello=hello))
         self.device = device
@@ -51,13 +51,15 @@ class FakeWorker:
                 print(f"the fake worker's stream broke: {error}")
 
     def answer(self, assign):
-        result = self.result_pb2.Result(
+        self.held = [self.pb.HeldAttempt(id=assign.id, finished=True)]
+        self.outbox.put(self.pb.WorkerMessage(result=self.pb.AttemptResult(id=assign.id, results=[self.result_of(assign)])))
+
+    def result_of(self, assign):
+        return self.result_pb2.Result(
             case_index=assign.id.case_index, case=getattr(assign, "case"), implementation=assign.implementations[0],
             device=self.device, attempt=assign.id.attempt, outcome=self.result_pb2.OUTCOME_OK,
             verdict=self.result_pb2.VERDICT_VALID,
             device_time=self.result_pb2.TimeDistribution(median=1e-6, low=0.99e-6, high=1.01e-6, samples=100, rounds=10))
-        self.held = [self.pb.HeldAttempt(id=assign.id, finished=True)]
-        self.outbox.put(self.pb.WorkerMessage(result=self.pb.AttemptResult(id=assign.id, results=[result])))
 
     def stop(self):
         self.stopped.set()

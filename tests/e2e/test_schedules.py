@@ -35,7 +35,7 @@ def test_a_schedule_is_set_listed_paused_and_dropped(shared):
     (("nightly",), ["schedule", "unschedule", "nightly"])])
 def test_what_is_wrong_is_told(shared, args, words):
     ran = shared.client("suite", *args)
-    for _ in range(60):  # right after its start a coordinator waits for devices that it does not know yet
+    for _ in range(60):  # soon after its start the coordinator cannot tell that a device is unknown
         if ran.code != 75:
             break
         time.sleep(0.5)
