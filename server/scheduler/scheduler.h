@@ -37,8 +37,8 @@
 #include <tuple>
 #include <vector>
 
-#include "server/scheduler/backlog.h"
 #include "server/scheduler/ahead.h"
+#include "server/scheduler/backlog.h"
 #include "server/scheduler/fit.h"
 #include "server/scheduler/line.h"
 #include "server/scheduler/state.h"

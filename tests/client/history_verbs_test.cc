@@ -207,7 +207,8 @@ TEST_F(HistoryVerbs, WhyTakesTheOneInDoubtThenTheColdOneElseListsThem) {
   fake_.history.cells = {Cell("a", "cold", "gpu0"),
                          Cell("a", "steady", "gpu0", "state: CONFIRMED")};
   EXPECT_EQ(Run({"why", "sum", "fp32", "1Mi"}), 0) << err();
-  EXPECT_EQ(fake_.history.asked.back().cell().mode(), "steady") << "doubt goes before the usual mode";
+  EXPECT_EQ(fake_.history.asked.back().cell().mode(), "steady")
+      << "doubt goes before the usual mode";
   fake_.history.why_status = MakeError(absl::StatusCode::kFailedPrecondition,
                                        "sum has no baseline yet", {.reason = "NO_BASELINE"});
   EXPECT_EQ(Run({"why", "sum", "fp32", "1Mi", "--impl", "a"}), 2);
