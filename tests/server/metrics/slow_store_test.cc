@@ -32,7 +32,7 @@ TEST(SlowStore, AScrapeWaitsForNoDisk) {
   store.stuck = true;
   std::atomic<bool> submitted = false;
   std::thread submit([&] {
-    EXPECT_TRUE(coordinator.Submit(server::MatmulJob()).ok());
+    EXPECT_TRUE(coordinator.SubmitAndWait(server::MatmulJob()).ok());
     submitted = true;
   });
   while (store.waiting == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
