@@ -114,6 +114,5 @@ std::unique_ptr<ServerProcess> StartCoordinator(const Folder& folder, const std:
   argv.insert(argv.end(), more.begin(), more.end());
   return std::make_unique<ServerProcess>(std::move(argv), folder / "s", folder / "log");
 }
-}
 
 }  // namespace kbench::load
