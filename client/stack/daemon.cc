@@ -137,6 +137,11 @@ absl::StatusOr<std::optional<Daemon>> FindDaemon(const std::string& pid_path,
   } else {
     close(pidfd);
   }
+  // One that was killed a moment ago shows neither program nor files while it ends.
+  for (int i = 0; i < 50; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return std::nullopt;
+  }
   return absl::FailedPreconditionError(fmt::format(
       "{} is locked by a process that is not a {} of ours; end it yourself", pid_path, program));
 }

@@ -126,7 +126,7 @@ struct NoteFamily {
 constexpr NoteFamily kNoteFamilies[] = {
     {"kbench_result_baseline_duration_seconds", "What the cell's results are compared with.",
      [](const CellNote& n) { return KnownIf(n.baseline_seconds > 0, n.baseline_seconds); }},
-    {"kbench_result_change_ratio", "Time of the newest result over the baseline's, less 1.",
+    {"kbench_result_change_ratio", "Time of the newest VALID result over the baseline's, less 1.",
      [](const CellNote& n) { return KnownIf(n.baseline_seconds > 0, n.change_ratio); }},
     {"kbench_result_scheduled_interval_seconds",
      "Longest time between two runs of the schedule that measures the cell.",

@@ -29,7 +29,7 @@ struct SeriesBounds {
 struct CellNote {
   kbench::v1::RegressionState state = kbench::v1::REGRESSION_STATE_UNSPECIFIED;
   double baseline_seconds = 0;  // 0: none yet
-  double change_ratio = 0;      // meant only where there is a baseline
+  double change_ratio = 0;      // NaN: nothing has been compared with the baseline yet
   double interval_seconds = 0;  // between two runs of its schedule, at most; 0: none measures it
   bool pinned = false;
 };

@@ -301,6 +301,14 @@ absl::StatusOr<kbench::v1::EpochReport> HistoryKeeper::Compare(
     return FieldError("before", "SAME_EPOCH",
                       fmt::format("{} is the epoch that it is compared with", request.before()));
   }
+  // An environment may come back: its id names its last time, and its results are those of then.
+  const auto within = [&of_device](const history::DeviceEpoch& epoch, const HistoryPoint& point) {
+    const bool last = &epoch == &of_device.back();
+    const double time = history::SecondsOf(point.time());
+    return epoch.of_results.count(point.epoch()) > 0 &&
+           time >= history::SecondsOf(epoch.epoch.since()) &&
+           (last || time < history::SecondsOf((&epoch + 1)->epoch.since()));
+  };
   std::vector<history::EpochCell> cells;
   for (const Source& source : sources) {
     history::EpochCell cell{source.cell, {}, {}, source.noise_ratio};
@@ -308,8 +316,7 @@ absl::StatusOr<kbench::v1::EpochReport> HistoryKeeper::Compare(
       if (!history::IsValid(*point)) continue;
       for (const auto& [epoch, side] :
            {std::pair(before, &cell.before), std::pair(after, &cell.after)}) {
-        if (epoch->of_results.count(point->epoch()) == 0 || side->size() >= kMostEpochResults)
-          continue;
+        if (!within(*epoch, *point) || side->size() >= kMostEpochResults) continue;
         absl::StatusOr<Result> result = store_.GetResult(point->result());
         if (result.ok()) side->push_back(*std::move(result));
       }

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 #include <future>
 #include <optional>
 
@@ -239,10 +240,12 @@ void HistoryKeeper::Act(Cell& cell, const history::Decision& decision, std::vect
 
 void HistoryKeeper::Tell(const Cell& cell) {
   const CellState& state = cell.watch.state();
+  // Without an interval nothing has been compared with the baseline since it was set.
+  const bool compared = state.change_low() != 0 || state.change_high() != 0;
   metrics_.NoteCell(state.cell(),
                     {.state = StateOf(state),
                      .baseline_seconds = state.has_baseline() ? state.baseline().seconds() : 0,
-                     .change_ratio = state.change_ratio(),
+                     .change_ratio = compared ? state.change_ratio() : std::nan(""),
                      .interval_seconds = cell.schedule.empty() ? 0 : interval_of_(cell.schedule),
                      .pinned = state.has_baseline() && state.baseline().origin() == "pinned"});
 }

@@ -297,6 +297,32 @@ TEST_F(RegressionsTest, AnotherDriverOpensAnEpochAndRaisesNothing) {
   EXPECT_EQ(report.after().changed(), "driver 580.1 -> 590.2");
 }
 
+TEST_F(RegressionsTest, AnEnvironmentThatComesBackIsMeasuredAnew) {
+  Measure();
+  truth_ = {.driver = "590.2"};
+  Measure();
+  truth_ = {.seconds = 1.3 * kUsual};  // the old driver again
+  Measure();
+  grpc::ClientContext context;
+  v1::CompareEpochsRequest request;
+  request.set_device("gpu0");
+  v1::EpochReport report;
+  ASSERT_TRUE(history_->CompareEpochs(&context, request, &report).ok());
+  EXPECT_EQ(report.after().changed(), "driver 590.2 -> 580.1");
+  ASSERT_EQ(report.rows_size(), 1);
+  EXPECT_NEAR(report.rows(0).ratio(), 1.3, 1e-6) << "not the results of the first time";
+}
+
+TEST_F(RegressionsTest, WhatNothingWasComparedWithHasNoChange) {
+  Learn();
+  EXPECT_THAT(Metrics(), HasSubstr("kbench_result_change_ratio{"));
+  ASSERT_TRUE(Pin().ok());
+  EXPECT_THAT(Metrics(), AllOf(HasSubstr("kbench_result_baseline_duration_seconds{"),
+                               Not(HasSubstr("kbench_result_change_ratio{"))));
+  Measure();
+  EXPECT_THAT(Metrics(), HasSubstr("kbench_result_change_ratio{"));
+}
+
 TEST_F(RegressionsTest, APinnedBaselineOfAnotherEnvironmentIsIncomparable) {
   Measure();
   const auto pinned = Pin();
