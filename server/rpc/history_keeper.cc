@@ -141,6 +141,13 @@ void HistoryKeeper::OnResults(const std::vector<Result>& results,
   wake_.NotifyAll();
 }
 
+void HistoryKeeper::OnSchedules() {
+  MutexLock lock(mutex_);
+  for (const auto& [key, cell] : cells_) {
+    if (!cell.schedule.empty()) Tell(cell);
+  }
+}
+
 void HistoryKeeper::Settle() {
   MutexLock lock(mutex_);
   while (!stop_ && (busy_ || !arrived_.empty())) settled_.Wait(mutex_);
@@ -242,12 +249,13 @@ void HistoryKeeper::Tell(const Cell& cell) {
   const CellState& state = cell.watch.state();
   // Without an interval nothing has been compared with the baseline since it was set.
   const bool compared = state.change_low() != 0 || state.change_high() != 0;
-  metrics_.NoteCell(state.cell(),
-                    {.state = StateOf(state),
-                     .baseline_seconds = state.has_baseline() ? state.baseline().seconds() : 0,
-                     .change_ratio = compared ? state.change_ratio() : std::nan(""),
-                     .interval_seconds = cell.schedule.empty() ? 0 : interval_of_(cell.schedule),
-                     .pinned = state.has_baseline() && state.baseline().origin() == "pinned"});
+  metrics_.NoteCell(
+      state.cell(),
+      {.state = StateOf(state),
+       .baseline_seconds = state.has_baseline() ? state.baseline().seconds() : 0,
+       .change_ratio = compared ? state.change_ratio() : std::nan(""),
+       .interval_seconds = cell.schedule.empty() ? 0 : interval_of_(cell.schedule, state.cell()),
+       .pinned = state.has_baseline() && state.baseline().origin() == "pinned"});
 }
 
 // What was to be measured again, and need not be any more. Those that have run are over anyway.

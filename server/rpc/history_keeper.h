@@ -34,8 +34,9 @@ class HistoryKeeper {
   // A cell none of whose results was VALID has not even begun to learn.
   static kbench::v1::RegressionState StateOf(const kbench::v1::CellState& state);
 
-  // The longest time between two runs of a schedule; 0: there is none of this name.
-  using IntervalOf = std::function<double(const std::string& schedule)>;
+  // The longest time between two runs of a schedule that measures the cell; 0: it does not.
+  using IntervalOf =
+      std::function<double(const std::string& schedule, const kbench::v1::CellKey& cell)>;
 
   // All outlive it.
   HistoryKeeper(store::Store& store, Coordinator& coordinator, metrics::Metrics& metrics,
@@ -49,6 +50,8 @@ class HistoryKeeper {
   // Results of one case that have just become durable, with the labels of their job. Quick.
   void OnResults(const std::vector<kbench::v1::Result>& results,
                  const std::map<std::string, std::string>& labels);
+  // What IntervalOf says may have changed.
+  void OnSchedules();
   // Waits until all that was handed over is taken up; for tests.
   void Settle();
 

@@ -90,7 +90,7 @@ void ScheduleKeeper::Loop() {
   }
 }
 
-absl::Status ScheduleKeeper::CheckJobs(const Schedule& schedule) {
+absl::Status ScheduleKeeper::CheckJobs(Schedule& schedule) {
   if (schedule.jobs().empty() || schedule.jobs_size() > kMostScheduledJobs) {
     return FieldError("schedule.jobs", "BAD_SCHEDULE",
                       fmt::format("a schedule has 1 to {} jobs, not {}", kMostScheduledJobs,
@@ -103,12 +103,15 @@ absl::Status ScheduleKeeper::CheckJobs(const Schedule& schedule) {
         "schedule.jobs", "BAD_SCHEDULE",
         fmt::format("a schedule has at most {} cases, not {}", kMostScheduledCases, cases));
   }
-  for (const JobSpec& spec : schedule.jobs()) {
+  for (JobSpec& spec : *schedule.mutable_jobs()) {
     kbench::v1::SubmitJobRequest request;
     *request.mutable_spec() = spec;
     request.set_owner(schedule.owner());
     request.set_validate_only(true);
-    KB_RETURN_IF_ERROR(coordinator_.SubmitAndWait(request).status());
+    KB_ASSIGN_OR_RETURN(const kbench::v1::Job job, coordinator_.SubmitAndWait(request));
+    for (int i = 0; i < std::min(spec.cases_size(), job.spec().cases_size()); ++i) {
+      spec.mutable_cases(i)->set_shape(job.spec().cases(i).shape());
+    }
   }
   return absl::OkStatus();
 }
@@ -164,10 +167,21 @@ std::string ScheduleKeeper::OwnerOf(const std::string& name) {
   return found == nullptr ? "" : found->owner();
 }
 
-double ScheduleKeeper::IntervalOf(const std::string& name) {
+double ScheduleKeeper::IntervalOf(const std::string& name, const kbench::v1::CellKey& cell) {
+  const auto measures = [&cell](const kbench::v1::CaseSpec& one) {
+    const bool mode = one.mode() == cell.mode() || (one.mode().empty() && cell.mode() == "cold");
+    return mode && one.kernel() == cell.kernel() && one.dtype() == cell.dtype() &&
+           one.shape() == cell.shape();
+  };
   MutexLock lock(mutex_);
   const Schedule* found = book_.Find(name);
-  return found == nullptr || found->paused() ? 0 : found->interval_seconds();
+  if (found == nullptr || found->paused()) return 0;
+  for (const JobSpec& spec : found->jobs()) {
+    if (std::any_of(spec.cases().begin(), spec.cases().end(), measures)) {
+      return found->interval_seconds();
+    }
+  }
+  return 0;
 }
 
 std::vector<Schedule> ScheduleKeeper::All() {
@@ -194,7 +208,9 @@ absl::Status ScheduleKeeper::Keep(const std::string& name) {
   std::promise<absl::Status> promise;
   store_.Commit(std::move(batch),
                 [&promise](const absl::Status& status, const auto&) { promise.set_value(status); });
-  return promise.get_future().get();
+  KB_RETURN_IF_ERROR(promise.get_future().get());
+  on_change_();
+  return absl::OkStatus();
 }
 
 bool ScheduleKeeper::HasEnded(const std::string& job) {

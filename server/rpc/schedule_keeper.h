@@ -6,9 +6,11 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kbench/v1/history_service.pb.h"
 #include "kbench/v1/schedule_service.pb.h"
 #include "proto/support/clock.h"
 #include "proto/support/mutex.h"
@@ -41,8 +43,11 @@ class ScheduleKeeper {
   // Empty: there is none of this name.
   std::string OwnerOf(const std::string& name);
   std::vector<kbench::v1::Schedule> All();  // without their jobs
-  // The longest time between two runs; 0: there is none of this name, or it is paused.
-  double IntervalOf(const std::string& name);
+  // The longest time between two runs; 0: there is none of this name, it is paused, or it does not
+  // measure such a case by now (a job's label alone says nothing: people may set it).
+  double IntervalOf(const std::string& name, const kbench::v1::CellKey& cell);
+  // Called, without a lock that IntervalOf takes, when what it says may have changed. Before Start.
+  void SetObserver(std::function<void()> on_change) { on_change_ = std::move(on_change); }
 
   // For the metrics: as they stand, without I/O.
   std::vector<metrics::ScheduleState> Series();
@@ -53,8 +58,9 @@ class ScheduleKeeper {
 
  private:
   double Now() const { return static_cast<double>(clock_.WallMicros()) * 1e-6; }
-  absl::Status CheckJobs(const kbench::v1::Schedule& schedule);
-  absl::Status Keep(const std::string& name);  // as the book has it
+  // Fills in the canonical shapes of the cases.
+  absl::Status CheckJobs(kbench::v1::Schedule& schedule);
+  absl::Status Keep(const std::string& name);  // as the book has it; tells the observer
   bool HasEnded(const std::string& job);
   void Run(const schedules::Due& due);
   void SubmitDue();
@@ -73,6 +79,7 @@ class ScheduleKeeper {
   store::Store& store_;
   Coordinator& coordinator_;
   Clock& clock_;
+  std::function<void()> on_change_ = [] {};
   const double look_seconds_;
 
   Mutex change_mutex_;  // one change at a time: what is stored last is what the book has

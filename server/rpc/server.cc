@@ -130,7 +130,10 @@ absl::Status ServerImpl::Start() {
   schedules_ = std::make_unique<ScheduleKeeper>(*store_, *coordinator_, clock_);
   history_ = std::make_unique<HistoryKeeper>(
       *store_, *coordinator_, metrics_, clock_,
-      [this](const std::string& schedule) { return schedules_->IntervalOf(schedule); });
+      [this](const std::string& schedule, const kbench::v1::CellKey& cell) {
+        return schedules_->IntervalOf(schedule, cell);
+      });
+  schedules_->SetObserver([this] { history_->OnSchedules(); });
   coordinator_->SetResultObserver(
       [this](const auto& results, const auto& labels) { history_->OnResults(results, labels); });
   // Schedules first: cells ask for their intervals. Results last: which of them stay however old

@@ -53,13 +53,16 @@ def test_cold_and_steady_are_two_series_that_stay_and_come_back(stack):
     assert series(stack, "kbench_result_timestamp_seconds") == stamps, "of the time when they were measured"
 
 
-def test_ad_hoc_ones_make_place_for_newer_ones_and_others_do_not(empty):
+def test_ad_hoc_ones_make_place_for_newer_ones_and_others_do_not(empty, tmp_path):
+    suite = tmp_path / "nightly.textproto"
+    suite.write_text('name: "nightly"\nsummary: "One product."\nentries { kernels: "matmul" dtypes: "fp32" sizes: "16" }\n', encoding="utf-8")
     more = ("--ad-hoc-series", "2")
     empty.server = empty.start_server(*more)
     empty.worker = empty.start_worker()
-    assert empty.client("suite", "schedule", "smoke", "--at", "02:00", "--zone", "UTC", "--as", "nightly").code == 0
+    assert empty.client("suite", "schedule", "--file", str(suite), "--at", "02:00", "--zone", "UTC").code == 0
     measure(empty, 16, "--label", "schedule=nightly")
-    for size in (17, 18, 19, 20):
+    measure(empty, 17, "--label", "schedule=nightly")  # says so, and is none of its cases
+    for size in (18, 19, 20):
         measure(empty, size)
     kept = {(shape(size), "cold") for size in (16, 19, 20)}
     empty.wait_until(lambda: set(durations(empty)) == kept, f"not {kept}", empty.server)
@@ -68,6 +71,14 @@ def test_ad_hoc_ones_make_place_for_newer_ones_and_others_do_not(empty):
     empty.kill9(empty.server)
     empty.server = empty.start_server(*more)
     assert set(durations(empty)) == kept, "those that were there before"
+    interval = "kbench_result_scheduled_interval_seconds"
+    assert list(series(empty, interval).values()) == [86400]
+    assert empty.client("suite", "pause", "nightly").code == 0
+    assert not series(empty, interval), "nobody waits for a paused one"
+    assert empty.client("suite", "continue", "nightly").code == 0
+    assert list(series(empty, interval).values()) == [86400]
+    assert empty.client("suite", "unschedule", "nightly").code == 0
+    assert not series(empty, interval)
 
 
 def test_labels_of_people_stay_within_their_quotes(shared):
