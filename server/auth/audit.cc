@@ -54,6 +54,7 @@ std::string FormatAudit(const AuditEntry& entry) {
   add("reason", entry.reason);
   add("job", entry.job);
   add("device", entry.device);
+  add("subject", entry.subject);
   return line + "}";
 }
 

@@ -24,6 +24,7 @@ struct AuditEntry {
   std::string reason;  // of a refusal: "ROLE_TOO_LOW"
   std::string job;     // which the call was about; of a call refused at the gate nobody has read it
   std::string device;  // likewise
+  std::string subject;  // likewise: "schedule nightly", a cell
 };
 
 // One line without its end.

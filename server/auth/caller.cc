@@ -64,6 +64,10 @@ void NoteJob(const std::string& job) {
   if (current_scope != nullptr) current_scope->mutable_notes().job = job;
 }
 
+void NoteSubject(const std::string& subject) {
+  if (current_scope != nullptr) current_scope->mutable_notes().subject = subject;
+}
+
 void NoteDevice(const std::string& device) {
   if (current_scope != nullptr) current_scope->mutable_notes().device = device;
 }

@@ -37,15 +37,17 @@ struct Caller {
 // The caller of the handler that runs on this thread. Outside of one: nobody, who may do nothing.
 const Caller& CurrentCaller();
 
-// For the audit log: which job or device the handler that runs on this thread is about, and how it
-// ended.
+// For the audit log: which job, device or other subject the handler that runs on this thread is
+// about, and how it ended.
 void NoteJob(const std::string& job);
 void NoteDevice(const std::string& device);
+void NoteSubject(const std::string& subject);
 void NoteStatus(absl::Status status);
 
 struct CallNotes {
   std::string job = {};
   std::string device = {};
+  std::string subject = {};
   absl::Status status = absl::UnknownError("nobody said how the call ended");
 };
 
@@ -74,6 +76,7 @@ class CallScope {
  private:
   friend void NoteJob(const std::string& job);
   friend void NoteDevice(const std::string& device);
+  friend void NoteSubject(const std::string& subject);
   friend void NoteStatus(absl::Status status);
   friend std::shared_ptr<PendingCall> CurrentCall();
 

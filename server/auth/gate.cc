@@ -303,6 +303,7 @@ void Gate::Audit(const Method& method, const Caller& caller, const std::string& 
   entry.reason = reason;
   entry.job = notes.job;
   entry.device = notes.device;
+  entry.subject = notes.subject;
   audit_->Write(entry);
 }
 

@@ -121,6 +121,10 @@ Decision CellWatch::Pin(const v1::HistoryPoint& point, const std::string& by,
   state_.set_epoch(point.epoch());
   SetChange(GateReading{});
   Enter(v1::NONE, now, fmt::format("pinned by {}; the next result is compared with it", by));
+  // A regression that stands against the new baseline too must not be silenced by it.
+  const auto newest =
+      std::find_if(points_.rbegin(), points_.rend(), [](const auto& one) { return IsValid(one); });
+  if (newest != points_.rend() && newest->result() != point.result()) Judge(*newest, &decision);
   return decision;
 }
 

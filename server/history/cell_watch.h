@@ -71,7 +71,7 @@ class CellWatch {
   // Why a result cannot be pinned: it is not VALID, or of another environment than the newest one.
   // Empty: it can.
   std::string WhyNotPinned(const v1::HistoryPoint& point) const;
-  // Of a point that can be pinned.
+  // Of a point that can be pinned. The newest result is judged by it at once.
   Decision Pin(const v1::HistoryPoint& point, const std::string& by,
                const google::protobuf::Timestamp& now);
   Decision Drop(const google::protobuf::Timestamp& now);

@@ -167,6 +167,7 @@ absl::StatusOr<CellState> HistoryKeeper::Pin(const kbench::v1::PinBaselineReques
                                              const std::string& by) {
   CellState state;
   std::set<std::string> asked;
+  std::vector<Work> work;
   {
     MutexLock lock(mutex_);
     KB_ASSIGN_OR_RETURN(Cell * cell, Find(request.cell()));
@@ -185,11 +186,11 @@ absl::StatusOr<CellState> HistoryKeeper::Pin(const kbench::v1::PinBaselineReques
     }
     const HistoryPoint pinned = *point;
     asked = AskedOf(*cell);
-    std::vector<Work> none;
-    Act(*cell, cell->watch.Pin(pinned, by, ToTimestamp(clock_.WallMicros())), &none);
+    Act(*cell, cell->watch.Pin(pinned, by, ToTimestamp(clock_.WallMicros())), &work);
     state = cell->watch.state();
   }
   Forgo(asked, {});
+  MeasureAgain(work);
   KB_RETURN_IF_ERROR(Keep(state.cell()));
   return state;
 }

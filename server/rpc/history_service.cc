@@ -1,9 +1,21 @@
 #include "server/rpc/history_service.h"
 
+#include <fmt/format.h>
+
 #include "server/auth/caller.h"
 #include "server/rpc/reply.h"
 
 namespace kbench::server {
+namespace {
+
+// As it was asked for: what may be left out may be missing.
+void NoteCell(const kbench::v1::CellKey& cell) {
+  auth::NoteDevice(cell.device());
+  auth::NoteSubject(fmt::format("cell {} {} {} {} {}", cell.kernel(), cell.dtype(), cell.shape(),
+                                cell.implementation(), cell.mode()));
+}
+
+}  // namespace
 
 grpc::Status HistoryService::ListCells(grpc::ServerContext*,
                                        const kbench::v1::ListCellsRequest* request,
@@ -20,6 +32,7 @@ grpc::Status HistoryService::GetHistory(grpc::ServerContext*,
 grpc::Status HistoryService::PinBaseline(grpc::ServerContext*,
                                          const kbench::v1::PinBaselineRequest* request,
                                          kbench::v1::CellState* state) {
+  NoteCell(request->cell());
   const std::string& owner = auth::CurrentCaller().owner;
   return Reply(keeper_.Pin(*request, owner.empty() ? "anonymous" : owner), state);
 }
@@ -27,6 +40,7 @@ grpc::Status HistoryService::PinBaseline(grpc::ServerContext*,
 grpc::Status HistoryService::DropBaseline(grpc::ServerContext*,
                                           const kbench::v1::DropBaselineRequest* request,
                                           kbench::v1::CellState* state) {
+  NoteCell(request->cell());
   return Reply(keeper_.Drop(*request), state);
 }
 

@@ -13,6 +13,7 @@ using kbench::v1::Schedule;
 
 // There may be none of this name: then whoever comes may make it.
 absl::Status CheckMayChange(ScheduleKeeper& keeper, const std::string& name, const char* verb) {
+  auth::NoteSubject("schedule " + name);
   const std::string owner = keeper.OwnerOf(name);
   if (owner.empty()) return absl::OkStatus();
   return auth::CurrentCaller().CheckMayChange(owner, std::string(verb) + " the schedule " + name);

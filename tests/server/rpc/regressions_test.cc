@@ -313,6 +313,23 @@ TEST_F(RegressionsTest, AnEnvironmentThatComesBackIsMeasuredAnew) {
   EXPECT_NEAR(report.rows(0).ratio(), 1.3, 1e-6) << "not the results of the first time";
 }
 
+TEST_F(RegressionsTest, APinDoesNotSilenceWhatIsStillSlower) {
+  Measure();
+  const std::string good = History()->points(0).result();
+  for (int i = 1; i < kLearnt; ++i) Measure();
+  truth_.seconds = 1.2 * kUsual;
+  Measure();
+  for (int i = 0; i < 3; ++i) Confirm();
+  const auto pinned = Pin(good);
+  ASSERT_TRUE(pinned.ok()) << pinned.status();
+  EXPECT_EQ(pinned->state(), RegressionState::SUSPECTED) << pinned->message();
+  EXPECT_NEAR(pinned->change_ratio(), 0.2, 1e-6);
+  for (int i = 0; i < 2; ++i) Confirm();
+  EXPECT_EQ(Confirm().state(), RegressionState::CONFIRMED);
+  ASSERT_TRUE(Pin().ok());
+  EXPECT_EQ(History()->state().state(), RegressionState::NONE) << "what is slower was accepted";
+}
+
 TEST_F(RegressionsTest, WhatNothingWasComparedWithHasNoChange) {
   Learn();
   EXPECT_THAT(Metrics(), HasSubstr("kbench_result_change_ratio{"));
