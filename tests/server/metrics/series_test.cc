@@ -238,6 +238,7 @@ TEST_F(SeriesTest, WhatIsPinnedOrScheduledStaysAmongManyOthersAndOverARestart) {
     schedule.set_at("02:00");
     schedule.set_zone("UTC");
     *schedule.add_jobs() = MatmulJob().spec();
+    schedule.mutable_jobs(0)->mutable_cases(0)->set_size("60");
     const auto schedules = ScheduleService::NewStub(server_.channel());
     ASSERT_TRUE(schedules->SetSchedule(&context, request, &schedule).ok());
   }
