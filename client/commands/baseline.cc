@@ -12,6 +12,7 @@
 #include "client/output/cell_words.h"
 #include "client/output/comparison.h"
 #include "client/output/text_table.h"
+#include "proto/support/cell_key.h"
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
 
@@ -31,18 +32,6 @@ constexpr char kNotes[] =
     "are left, they are listed. pin and drop need the role submitter.\n"
     "Exit codes: 0 done;  2 wrong use, nothing is recorded or pinned, or the result is not\n"
     "  VALID or of another environment;  5 kbench failed, or you may not.";
-
-// The cell that a result belongs to.
-CellKey CellOf(const Result& result) {
-  CellKey cell;
-  cell.set_kernel(result.case_().kernel());
-  cell.set_implementation(result.implementation());
-  cell.set_dtype(result.case_().dtype());
-  cell.set_shape(result.case_().shape());
-  cell.set_mode(result.case_().mode().empty() ? "cold" : result.case_().mode());
-  cell.set_device(result.device());
-  return cell;
-}
 
 class BaselineVerb final : public Command {
  public:

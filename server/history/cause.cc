@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "proto/support/cell_key.h"
 #include "server/history/compare.h"
 #include "server/history/differences.h"
 #include "server/history/points.h"

@@ -9,10 +9,10 @@
 //                 at once; three that are not, and whose median is slower by every gate, confirm
 //                 it. The one that raised it does not count, being chosen for its slowness. After a
 //                 day it lapses: the machine is another one by then.
-//   CONFIRMED     Ends when two results in a row are back below half of the gate (after the first,
-//   a
-//                 fresh session is asked for), when a baseline is pinned or dropped, and with the
-//                 environment. A further step does not end it and raises nothing new.
+//   CONFIRMED     Ends when two results in a row are back below half of the gate (after the first
+//                 a fresh session is asked for), when a baseline is pinned (by which the newest
+//                 result is judged at once) or dropped, and with the environment. A further step
+//                 does not end it and raises nothing new.
 //   INCOMPARABLE  the newest result has another environment than the pinned baseline. A learned
 //                 baseline is learned anew instead.
 //

@@ -9,9 +9,6 @@
 
 namespace kbench::history {
 
-// The row of the dashboard that a result belongs to. A mode that was not named is cold.
-v1::CellKey CellOf(const v1::Result& result);
-
 // Without a time (outcome not OK) `seconds` is 0, and the point counts nowhere.
 v1::HistoryPoint PointOf(const v1::Result& result);
 

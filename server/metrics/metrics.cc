@@ -46,7 +46,8 @@ constexpr DecisionCounter kDecisions[] = {
      &CellDecision::rejected},
     {"kbench_regressions_lapsed_total", "Suspicions that were not measured again in time.",
      &CellDecision::lapsed},
-    {"kbench_regressions_cleared_total", "Confirmed regressions that are over.",
+    {"kbench_regressions_cleared_total",
+     "Confirmed regressions that ended: the time is back, or baseline or environment changed.",
      &CellDecision::cleared},
 };
 constexpr std::pair<AttemptEnd, const char*> kAttemptEnds[] = {

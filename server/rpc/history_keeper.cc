@@ -8,6 +8,7 @@
 #include <future>
 #include <optional>
 
+#include "proto/support/cell_key.h"
 #include "proto/support/error.h"
 #include "server/history/environment.h"
 #include "server/history/points.h"
@@ -179,7 +180,7 @@ void HistoryKeeper::Loop() {
 }
 
 void HistoryKeeper::TakeUp(const Arrived& arrived) {
-  const CellKey key = history::CellOf(arrived.result);
+  const CellKey key = CellOf(arrived.result);
   const history::WatchOptions options = OptionsFor(key.device());
   std::vector<Work> work;
   std::set<std::string> asked_before;
@@ -237,7 +238,9 @@ void HistoryKeeper::Act(Cell& cell, const history::Decision& decision, std::vect
                                                .lapsed = decision.lapsed,
                                                .cleared = decision.cleared});
   if (decision.confirmed) spdlog::warn("{} is slower: {}", NameOf(state.cell()), state.message());
-  if (decision.cleared) spdlog::info("{} is as it was", NameOf(state.cell()));
+  if (decision.cleared) {
+    spdlog::info("{} is not called slower any more: {}", NameOf(state.cell()), state.message());
+  }
   if (decision.sessions > 0) {
     work->push_back({state.cell(), decision.sessions, state.suspect(),
                      static_cast<double>(decision.until.seconds())});

@@ -2,6 +2,7 @@
 
 #include "fmt/format.h"
 #include "proto/support/error.h"
+#include "proto/support/fnv.h"
 #include "proto/support/ids.h"
 #include "server/history/reuse.h"
 #include "server/rpc/queue_words.h"
@@ -14,7 +15,7 @@ std::uint64_t PoisonKey(const kbench::v1::JobSpec& spec, int index) {
   std::uint64_t key = history::ContentOf(spec.cases(index), spec.policy());
   const std::string more = fmt::format("|{}|{}", fmt::join(spec.implementations(), ","),
                                        fmt::join(spec.environments(), ","));
-  for (const char c : more) key = (key ^ static_cast<unsigned char>(c)) * 1099511628211u;  // FNV-1a
+  key = Fnv1a(more, key);
   return key == 0 ? 1 : key;
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/catalog/catalog.h"
 #include "proto/support/clock.h"
 #include "proto/support/error.h"
+#include "proto/support/fnv.h"
 #include "server/rpc/selection.h"
 #include "server/rpc/validate_hold.h"
 
@@ -426,13 +427,9 @@ std::string RequestDigest(const SubmitJobRequest& request) {
     coded.SetSerializationDeterministic(true);  // maps in one order
     body.SerializeToCodedStream(&coded);
   }
-  std::uint64_t forward = 14695981039346656037u;  // FNV-1a, from both ends
-  std::uint64_t backward = forward ^ bytes.size();
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    forward = (forward ^ static_cast<unsigned char>(bytes[i])) * 1099511628211u;
-    backward =
-        (backward ^ static_cast<unsigned char>(bytes[bytes.size() - 1 - i])) * 1099511628211u;
-  }
+  const std::uint64_t forward = Fnv1a(bytes);
+  std::reverse(bytes.begin(), bytes.end());
+  const std::uint64_t backward = Fnv1a(bytes, kFnvBegin ^ bytes.size());
   return fmt::format("{:016x}{:016x}", forward, backward);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/elf/elf.h"
+#include "proto/support/fnv.h"
 #include "worker/fatbin/fatbin.h"
 
 namespace kbench {
@@ -66,14 +67,10 @@ void WriteFile(std::string_view bytes, const std::string& kind, const std::strin
   for (const std::string& function : functions) file.add_functions(function);
 }
 
-// FNV-1a: it only has to tell what one build compiled apart.
+// It only has to tell what one build compiled apart.
 std::string Digest(const std::vector<DeviceCode>& code) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const DeviceCode& one : code) {
-    for (const char byte : one.bytes) {
-      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-    }
-  }
+  std::uint64_t hash = kFnvBegin;
+  for (const DeviceCode& one : code) hash = Fnv1a(one.bytes, hash);
   return std::to_string(hash);
 }
 

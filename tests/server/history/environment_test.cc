@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "proto/support/cell_key.h"
 #include "server/history/compare.h"
 #include "server/history/points.h"
 
