@@ -104,6 +104,8 @@ void StoreKeeper::Loop() {
   for (const store::Kind kind : store::kKinds) {
     metrics_.StoreMayKeep(store::KindName(kind), options_.retention.Of(kind).bytes);
   }
+  // The gauges need no round: a young coordinator shows what its store holds.
+  if (const auto bytes = CountBytes(); bytes.ok()) metrics_.StoreKeeps(*bytes);
   for (double wait = options_.first_seconds; Pause(wait); wait = options_.round_seconds) Round();
 }
 

@@ -20,7 +20,7 @@ namespace kbench::server {
 struct KeeperOptions {
   std::string backup_dir;  // backups are folders in it
   store::Retention retention;
-  double first_seconds = 10;  // after the start
+  double first_seconds = 10;  // from the start to the first round
   double round_seconds = 300;
   double pause_seconds = 0.05;  // between two transactions that drop something
 };
