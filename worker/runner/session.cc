@@ -162,6 +162,11 @@ void Session::Dispatch(const v1::RunnerRequest& request, v1::RunnerReply* reply)
         done = ProfileLaunch(prepared, &failure);
       }
       break;
+    case v1::RunnerRequest::kWitness:
+      done = false;
+      SetFailure(v1::OUTCOME_UNSUPPORTED, "UNSUPPORTED_REQUEST",
+                 "this runner takes no witnessed launches", &failure);
+      break;
     case v1::RunnerRequest::REQUEST_NOT_SET:
       done = false;
       SetFailure(v1::OUTCOME_INFRA, "BAD_REQUEST",

@@ -8,18 +8,19 @@ import math
 
 OUTCOMES = ("OUTCOME_UNSPECIFIED", "OUTCOME_OK", "OUTCOME_WRONG_RESULT", "OUTCOME_CRASHED", "OUTCOME_TIMED_OUT", "OUTCOME_OUT_OF_MEMORY",
             "OUTCOME_COMPILE_ERROR", "OUTCOME_UNSUPPORTED", "OUTCOME_SKIPPED", "OUTCOME_CANCELLED", "OUTCOME_INFRA")
-STAGES = ("STAGE_UNSPECIFIED", "BEFORE", "AFTER", "NEW_SEED")
+STAGES = ("STAGE_UNSPECIFIED", "BEFORE", "AFTER", "NEW_SEED", "REFILL")
 ENUMS = {"Outcome": OUTCOMES, "Stage": STAGES}
 
 # name: {field: type}, in the order of the field numbers. "*type" is repeated, "map" is map<string, string>.
 MESSAGES = {
     "RunnerRequest": {
         "id": "uint64", "hello": "RunnerHello", "prepare": "Prepare", "verify": "Verify", "warm": "Warm", "burst": "Burst", "finish": "Finish",
-        "calibrate": "Calibrate", "tune": "Tune", "collect_code": "CollectCode", "profile_launch": "ProfileLaunch"},
+        "calibrate": "Calibrate", "tune": "Tune", "collect_code": "CollectCode", "profile_launch": "ProfileLaunch",
+        "witness": "Witness"},
     "RunnerReply": {
         "id": "uint64", "failure": "RunnerFailure", "hello": "RunnerHelloReply", "prepared": "Prepared", "verified": "Verified", "warmed": "Warmed",
         "burst": "BurstDone", "finished": "Finished", "calibrated": "Calibrated", "tuned": "Prepared", "code_collected": "CodeCollected",
-        "launch_profiled": "LaunchProfiled"},
+        "launch_profiled": "LaunchProfiled", "witnessed": "Witnessed"},
     "RunnerFailure": {
         "outcome": "Outcome", "reason": "string", "message": "string", "estimate_seconds": "double", "fatal": "bool", "needed_bytes": "int64",
         "free_bytes": "int64"},
@@ -33,7 +34,8 @@ MESSAGES = {
     "AbsentFramework": {"framework": "string", "environment": "string", "message": "string", "install": "string", "starting": "bool"},
     "Prepare": {
         "case": "CaseSpec", "implementation": "string", "seed": "uint64", "reference_dir": "string", "launch_limit_seconds": "double",
-        "memory_limit_bytes": "int64", "flush": "string", "flush_bytes": "int64", "candidate": "string"},
+        "memory_limit_bytes": "int64", "flush": "string", "flush_bytes": "int64", "candidate": "string",
+        "guarded": "bool"},
     "CaseSpec": {"kernel": "string", "dtype": "string", "size": "string", "mode": "string", "shape": "string"},
     "Prepared": {
         "first_call_seconds": "double", "compile_seconds": "double", "autotune_seconds": "double", "estimate_seconds": "double",
@@ -63,6 +65,8 @@ MESSAGES = {
     "CodeFile": {"name": "string", "kind": "string", "architecture": "string", "size_bytes": "int64", "functions": "*string"},
     "ProfileLaunch": {},
     "LaunchProfiled": {},
+    "Witness": {"launches": "int32"},
+    "Witnessed": {"seconds": "double"},
     "Finish": {},
     "Finished": {},
 }
