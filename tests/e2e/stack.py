@@ -134,7 +134,7 @@ class Stack:
         ran = self.client("devices", "-o", "json")
         return [line["device"] for line in ran.lines if "device" in line] if ran.code == 0 else []
 
-    def wait_until(self, condition, what, process=None, seconds=30):
+    def wait_until(self, condition, what, process=None, seconds=60):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if condition():

@@ -50,7 +50,7 @@ def test_worker_killed(stack):
     runners = stack.children(stack.worker.pid)
     assert runners, "no runner while it measures"
     stack.kill9(stack.worker)
-    stack.wait_until(lambda: not set(runners) & set(stack.ours()), "runners outlive their worker", seconds=10)
+    stack.wait_until(lambda: not set(runners) & set(stack.ours()), "runners outlive their worker")
     stack.worker = stack.start_worker(wait=False)
     ran = stack.client("watch", job, "-o", "json")
     assert ran.code in (0, 4), ran

@@ -157,7 +157,7 @@ class OnTerminal:
         self.text = b""
         self.status = None
 
-    def read_until(self, part, seconds=20):
+    def read_until(self, part, seconds=60):
         end = time.monotonic() + seconds
         while part not in self.text:
             assert time.monotonic() < end, f"no {part!r} in {self.text[-2000:]!r}"
@@ -171,7 +171,7 @@ class OnTerminal:
         except OSError:  # the other end is closed
             return False
 
-    def end(self, seconds=10):
+    def end(self, seconds=30):
         """The wait status."""
         deadline = time.monotonic() + seconds
         while self.status is None:
