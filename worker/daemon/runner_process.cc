@@ -84,6 +84,8 @@ const char* KindName(v1::RunnerReply::ReplyCase kind) {
       return "code_collected";
     case v1::RunnerReply::kLaunchProfiled:
       return "launch_profiled";
+    case v1::RunnerReply::kWitnessed:
+      return "witnessed";
     case v1::RunnerReply::REPLY_NOT_SET:
       return "nothing";
   }

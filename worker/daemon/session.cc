@@ -295,6 +295,7 @@ void Session::Handle(const v1::CoordinatorMessage& message) {
       return attempts_->Cancel(message.cancel().id(), message.cancel().finished()
                                                           ? CancelToken::Why::kFinished
                                                           : CancelToken::Why::kRequested);
+    case v1::CoordinatorMessage::kBuild:
     case v1::CoordinatorMessage::MESSAGE_NOT_SET:
       return;
   }

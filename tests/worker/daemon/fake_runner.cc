@@ -126,6 +126,9 @@ class FakeRunner {
       case v1::RunnerRequest::kProfileLaunch:
         reply.mutable_launch_profiled();
         break;
+      case v1::RunnerRequest::kWitness:
+        reply.mutable_witnessed()->set_seconds(1e-3 * request.witness().launches());
+        break;
       case v1::RunnerRequest::REQUEST_NOT_SET:
         return;
     }
