@@ -13,7 +13,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 build_packages=(
   ca-certificates cmake g++ ninja-build patchelf pkg-config python3 python3-venv xz-utils
-  libabsl-dev libcli11-dev libdnnl-dev libfmt-dev libgrpc++-dev libopenblas-dev libprotobuf-dev
+  libabsl-dev libcivetweb-dev libcli11-dev libdnnl-dev libfmt-dev libgrpc++-dev libopenblas-dev libprotobuf-dev
   libspdlog-dev libsqlite3-dev libssl-dev prometheus-cpp-dev protobuf-compiler protobuf-compiler-grpc)
 test_packages=(ccache clang clang-tidy libclang-rt-dev libgmock-dev libgtest-dev shellcheck)
 

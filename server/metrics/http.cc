@@ -1,33 +1,20 @@
 #include "server/metrics/http.h"
 
-#include <fcntl.h>
+#include <arpa/inet.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
+#include <atomic>
 #include <chrono>
-#include <cstring>
-#include <list>
+#include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
+#include "civetweb.h"
 #include "proto/support/error.h"
-#include "server/metrics/http_request.h"
 
 namespace kbench::metrics {
 namespace {
-
-constexpr int kLookMilliseconds = 500;  // how often it is looked for connections that are too old
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 absl::Status CannotServe(const std::string& address, const std::string& what) {
   return MakeError(absl::StatusCode::kFailedPrecondition,
@@ -36,31 +23,12 @@ absl::Status CannotServe(const std::string& address, const std::string& what) {
                    {.reason = "METRICS_ADDRESS"});
 }
 
-int PortOf(int fd) {
-  sockaddr_storage bound = {};
-  socklen_t size = sizeof(bound);
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
-  return ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
-                                           : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
-}
-
-// A socket that listens, or -1 with errno. A port on which another process listens is refused.
-int ListenOn(const addrinfo& where) {
-  const int fd = socket(where.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const int on = 1;
-  if (fd < 0) return -1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(fd, where.ai_addr, where.ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0) return fd;
-  const int error = errno;
-  close(fd);
-  errno = error;
-  return -1;
-}
-
-absl::StatusOr<int> Bind(const std::string& address) {
+// HOST:PORT with the host as a number, which is all that civetweb binds to without guessing.
+absl::StatusOr<std::string> Numeric(const std::string& address) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) return CannotServe(address, "not HOST:PORT");
   std::string host = address.substr(0, colon);
+  const std::string port = address.substr(colon + 1);
   if (host.size() > 1 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
@@ -68,162 +36,133 @@ absl::StatusOr<int> Bind(const std::string& address) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int wrong = getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found);
+  int wrong = getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
   if (wrong != 0) return CannotServe(address, gai_strerror(wrong));
-  int fd = -1;
-  for (const addrinfo* one = found; one != nullptr && fd < 0; one = one->ai_next) {
-    fd = ListenOn(*one);
-  }
-  const int error = errno;
+  char number[NI_MAXHOST] = "";
+  const bool six = found->ai_family == AF_INET6;
+  wrong = getnameinfo(found->ai_addr, found->ai_addrlen, number, sizeof(number), nullptr, 0,
+                      NI_NUMERICHOST);
   freeaddrinfo(found);
-  if (fd >= 0) return fd;
-  return CannotServe(address, error == EADDRINUSE ? "the port is taken" : std::strerror(error));
+  if (wrong != 0) return CannotServe(address, gai_strerror(wrong));
+  return (six ? "[" + std::string(number) + "]" : number) + ":" + port;
+}
+
+struct Answer {
+  int code = 200;
+  std::string body;
+};
+
+const char* ReasonOf(int code) {
+  switch (code) {
+    case 200:
+      return "OK";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    default:
+      return "Service Unavailable";
+  }
+}
+
+Answer AnswerTo(std::string_view method, std::string_view page, const HttpSources& sources) {
+  const bool reads = method == "GET" || method == "HEAD";
+  if (reads && page == "/metrics") return {200, sources.metrics()};
+  if (reads && page == "/-/healthy") return {200, "healthy\n"};
+  if (reads && page == "/-/ready") {
+    const std::string why = sources.not_ready ? sources.not_ready() : "";
+    return why.empty() ? Answer{200, "ready\n"} : Answer{503, why + "\n"};
+  }
+  return {reads ? 404 : 405, "there are /metrics, /-/healthy and /-/ready, to be asked with GET\n"};
+}
+
+// The status that was sent, as civetweb wants to know it.
+int Serve(mg_connection* connection) {
+  const mg_request_info* asked = mg_get_request_info(connection);
+  const std::string_view method = asked->request_method;
+  const Answer answer =
+      AnswerTo(method, asked->local_uri, *static_cast<const HttpSources*>(asked->user_data));
+  std::string text = "HTTP/1.1 " + std::to_string(answer.code) + " " + ReasonOf(answer.code) +
+                     (answer.code == 405 ? "\r\nAllow: GET, HEAD" : "") +
+                     "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8"
+                     "\r\nContent-Length: " +
+                     std::to_string(answer.body.size()) + "\r\nConnection: close\r\n\r\n";
+  if (method != "HEAD") text += answer.body;
+  mg_write(connection, text.data(), text.size());
+  return answer.code;
 }
 
 }  // namespace
 
-// Everything below runs on the loop's own thread, but for Start and the destructor.
-class HttpEndpoint::Loop {
+// Its callbacks begin before it is all there, and end with it.
+class HttpEndpoint::Server {
  public:
-  Loop(int listener, HttpSources sources)
-      : listener_(listener),
-        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        sources_(std::move(sources)),
-        thread_([this] { Run(); }) {}
+  explicit Server(HttpSources sources) : sources_(std::move(sources)) { mg_init_library(0); }
+  ~Server() {
+    if (context_ != nullptr) Stop();
+    mg_exit_library();
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
-  ~Loop() {
-    eventfd_write(wake_, 1);
-    thread_.join();
-    while (!connections_.empty()) Drop(connections_.begin());
-    close(listener_);
-    close(wake_);
+  // The port; 0: `wrong` says why not.
+  int Start(const std::string& numeric, std::string* wrong) {
+    const std::string threads = std::to_string(kScrapeThreads);
+    const std::string stall = std::to_string(static_cast<int>(kStallSeconds * 1000));
+    const char* options[] = {"listening_ports",    numeric.c_str(), "num_threads", threads.c_str(),
+                             "request_timeout_ms", stall.c_str(),   nullptr};
+    mg_callbacks callbacks = {};
+    callbacks.begin_request = Serve;
+    callbacks.log_message = KeepLog;
+    mg_init_data init = {&callbacks, &sources_, options};
+    char text[256] = "";
+    mg_error_data error = {nullptr, text, sizeof(text)};
+    Log().clear();
+    context_ = mg_start2(&init, &error);
+    mg_server_port port = {};
+    const bool listens = context_ != nullptr && mg_get_server_ports(context_, 1, &port) == 1;
+    if (!listens) *wrong = WhyNot(text);
+    host_ = numeric.substr(0, numeric.rfind(':'));
+    port_ = listens ? port.port : 0;
+    return port_;
   }
 
  private:
-  struct Connection {
-    int fd = -1;
-    double since = 0;
-    std::string request;
-    // What is sent; shared by those that asked at the same time. Null: the request is not whole.
-    std::string head;
-    std::shared_ptr<const std::string> body;
-    std::size_t sent = 0;  // of both
-    bool told = false;     // all is sent: what the other side still says is read and dropped
-  };
-  using Connections = std::list<Connection>;  // oldest first
+  // What it logs while it starts says why it does not; later it is about single connections, each
+  // of them a scraper's own affair.
+  static int KeepLog(const mg_connection*, const char* message) {
+    if (Log().empty()) Log() = message;
+    return 1;
+  }
+  static std::string& Log() {
+    thread_local std::string log;
+    return log;
+  }
+  static std::string WhyNot(const std::string& text) {
+    if (Log().find("in use") != std::string::npos) return "the port is taken";
+    return Log().empty() ? text : Log();
+  }
 
-  void Run() {
-    std::vector<pollfd> watched;
-    for (;;) {
-      watched.assign({{wake_, POLLIN, 0}, {listener_, POLLIN, 0}});
-      for (const Connection& one : connections_) {
-        const bool sends = one.body != nullptr && !one.told;
-        watched.push_back({one.fd, static_cast<short>(sends ? POLLOUT : POLLIN), 0});
-      }
-      poll(watched.data(), watched.size(), kLookMilliseconds);
-      if ((watched[0].revents & POLLIN) != 0) return;
-      exposition_.reset();
-      std::size_t i = 2;
-      for (auto one = connections_.begin(); one != connections_.end(); ++i) {
-        const auto next = std::next(one);
-        const bool goes_on = watched[i].revents == 0 || Serve(*one);
-        if (!goes_on || Now() - one->since > kScrapeSeconds) Drop(one);
-        one = next;
-      }
-      if (watched[1].revents != 0) Accept();
+  // Civetweb looks at its stop flag when somebody connects, else every two seconds.
+  void Stop() {
+    std::atomic<bool> stopped = false;
+    std::thread stopping([&] {
+      mg_stop(context_);
+      stopped = true;
+    });
+    while (!stopped) {
+      char error[64];
+      mg_connection* const poke = mg_connect_client(host_.c_str(), port_, 0, error, sizeof(error));
+      if (poke != nullptr) mg_close_connection(poke);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
+    stopping.join();
   }
 
-  void Accept() {
-    for (int i = 0; i < kMostScrapers; ++i) {
-      const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      const bool out_of_files = fd < 0 && (errno == EMFILE || errno == ENFILE);
-      const auto most = static_cast<std::size_t>(kMostScrapers);
-      if (!connections_.empty() && (out_of_files || (fd >= 0 && connections_.size() >= most))) {
-        Drop(connections_.begin());
-      }
-      if (out_of_files) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      if (fd < 0) return;
-      connections_.emplace_back();
-      connections_.back().fd = fd;
-      connections_.back().since = Now();
-      // Mostly the request is there already.
-      if (!Serve(connections_.back())) Drop(std::prev(connections_.end()));
-    }
-  }
-
-  void Drop(Connections::iterator one) {
-    close(one->fd);
-    connections_.erase(one);
-  }
-
-  // As far as it goes without waiting; false: the connection is over.
-  bool Serve(Connection& one) {
-    while (one.body == nullptr || one.told) {
-      char buffer[4096];
-      const ssize_t count = recv(one.fd, buffer, sizeof(buffer), 0);
-      if (count == 0) return false;
-      if (count < 0) return errno == EAGAIN || errno == EINTR;
-      if (one.told) return true;  // once a pass: nobody talks the loop full
-      one.request.append(buffer, static_cast<std::size_t>(count));
-      if (one.request.find("\r\n\r\n") != std::string::npos) {
-        Reply(one, RequestOf(one.request));
-      } else if (one.request.size() > kMostRequestBytes) {
-        HttpRequest refused;
-        refused.code = 431;
-        Reply(one, refused);
-      }
-    }
-    return Send(one);
-  }
-
-  bool Send(Connection& one) {
-    const std::size_t all = one.head.size() + one.body->size();
-    while (one.sent < all) {
-      const bool in_head = one.sent < one.head.size();
-      const std::string& part = in_head ? one.head : *one.body;
-      const std::size_t from = in_head ? one.sent : one.sent - one.head.size();
-      const ssize_t count = send(one.fd, part.data() + from, part.size() - from, MSG_NOSIGNAL);
-      if (count < 0) return errno == EAGAIN || errno == EINTR;
-      one.sent += static_cast<std::size_t>(count);
-    }
-    // Closing at once would reset the connection, and the answer with it, if more had been said.
-    one.told = true;
-    one.body = std::make_shared<const std::string>();
-    return shutdown(one.fd, SHUT_WR) == 0;
-  }
-
-  void Reply(Connection& one, const HttpRequest& request) {
-    int code = request.code;
-    std::shared_ptr<const std::string> body;
-    if (code == 0 && request.path == "/metrics") {
-      if (exposition_ == nullptr) {
-        exposition_ = std::make_shared<const std::string>(sources_.metrics());
-      }
-      code = 200;
-      body = exposition_;
-    } else if (code == 0 && request.path == "/-/healthy") {
-      code = 200;
-      body = std::make_shared<const std::string>("healthy\n");
-    } else if (code == 0 && request.path == "/-/ready") {
-      const std::string why = sources_.not_ready ? sources_.not_ready() : "";
-      code = why.empty() ? 200 : 503;
-      body = std::make_shared<const std::string>(why.empty() ? "ready\n" : why + "\n");
-    } else {
-      code = code == 0 ? 404 : code;
-      body = std::make_shared<const std::string>(
-          "there are /metrics, /-/healthy and /-/ready, to be asked with GET\n");
-    }
-    one.head = HttpHead(code, body->size());
-    one.body = request.head_only ? std::make_shared<const std::string>() : std::move(body);
-  }
-
-  const int listener_;
-  const int wake_;
-  const HttpSources sources_;
-  Connections connections_;
-  std::shared_ptr<const std::string> exposition_;  // of this pass of the loop
-  std::thread thread_;                             // begins last
+  HttpSources sources_;
+  mg_context* context_ = nullptr;
+  std::string host_;  // a number
+  int port_ = 0;
 };
 
 HttpEndpoint::HttpEndpoint() = default;
@@ -231,10 +170,13 @@ HttpEndpoint::~HttpEndpoint() = default;
 
 absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Open(const std::string& address,
                                                                  HttpSources sources) {
-  KB_ASSIGN_OR_RETURN(const int listener, Bind(address));
+  KB_ASSIGN_OR_RETURN(const std::string numeric, Numeric(address));
   std::unique_ptr<HttpEndpoint> endpoint(new HttpEndpoint);
-  endpoint->address_ = address.substr(0, address.rfind(':') + 1) + std::to_string(PortOf(listener));
-  endpoint->loop_ = std::make_unique<Loop>(listener, std::move(sources));
+  endpoint->server_ = std::make_unique<Server>(std::move(sources));
+  std::string wrong;
+  const int port = endpoint->server_->Start(numeric, &wrong);
+  if (port == 0) return CannotServe(address, wrong);
+  endpoint->address_ = address.substr(0, address.rfind(':') + 1) + std::to_string(port);
   return endpoint;
 }
 

@@ -1,7 +1,8 @@
 // The coordinator's HTTP endpoint: /metrics, /-/healthy and /-/ready. Plain HTTP, for scrapers on
-// this machine. One thread serves all of them and waits for none: connections are bounded in number
-// and in age, and one more than may be takes the place of the oldest, so that those that send
-// half a request or never read their answer keep nobody else out. Thread-safe.
+// this machine, by civetweb (what prometheus-cpp's own Exposer stands on; that one has no other
+// pages and cannot say why an address is refused). A fixed number of threads: a scraper that sends
+// half a request or never reads its answer keeps one of them for kStallSeconds at most, so that
+// kScrapeThreads - 1 of these delay nobody. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -12,12 +13,11 @@
 
 namespace kbench::metrics {
 
-inline constexpr int kMostScrapers = 32;      // connections at a time
-inline constexpr double kScrapeSeconds = 15;  // a connection's life, at most
-inline constexpr int kMostRequestBytes = 8 << 10;
+inline constexpr int kScrapeThreads = 16;
+inline constexpr double kStallSeconds = 3;  // without a byte to or from a scraper
 
 struct HttpSources {
-  std::function<std::string()> metrics;    // the exposition; called on the endpoint's thread
+  std::function<std::string()> metrics;    // the exposition; called by several threads at once
   std::function<std::string()> not_ready;  // why no jobs are served; empty: they are
 };
 
@@ -26,17 +26,17 @@ class HttpEndpoint {
   // On HOST:PORT (port 0: a free one). One line when it is taken.
   static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Open(const std::string& address,
                                                             HttpSources sources);
-  // Ends its thread and drops what is connected.
+  // Waits for the answers that are being sent, kStallSeconds at most.
   ~HttpEndpoint();
 
   const std::string& address() const { return address_; }  // really bound
 
  private:
-  class Loop;
+  class Server;
   HttpEndpoint();
 
   std::string address_;
-  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<Server> server_;
 };
 
 }  // namespace kbench::metrics

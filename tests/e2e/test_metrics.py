@@ -97,25 +97,30 @@ def test_labels_of_people_stay_within_their_quotes(shared):
 
 
 def test_scrapers_that_stall_cost_the_others_nothing(shared):
+    """As many as server/metrics/http.h says. More than that delay a scrape by seconds, and nothing else: jobs go on."""
     host, port = shared.note()["metrics"].rsplit(":", 1)
     tasks = len(os.listdir(f"/proc/{shared.server.pid}/task"))
     files = len(os.listdir(f"/proc/{shared.server.pid}/fd"))
     stalled = []
-    try:
-        for index in range(150):
+
+    def stall(count):
+        for index in range(count):
             one = socket.socket()
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             one.connect((host, int(port)))
             # Half a request, a whole one whose answer nobody reads, or nothing at all.
             one.sendall((b"GET /metr", b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", b"")[index % 3])
             stalled.append(one)
-            if index % 50 == 49:
-                assert "kbench_build_info" in scrape(shared)
+
+    try:
+        stall(15)
+        assert "kbench_build_info" in scrape(shared)
+        stall(60)
         measure(shared, 24)
         shared.wait_until(lambda: (shape(24), "cold") in durations(shared), "it is not told", shared.server)
-        # gRPC's own threads come and go; 150 more would be one a scraper.
+        # gRPC's own threads come and go; 75 more would be one a scraper.
         assert len(os.listdir(f"/proc/{shared.server.pid}/task")) < tasks + 50
-        assert len(os.listdir(f"/proc/{shared.server.pid}/fd")) < files + 100, "most of the stalled were sent away"
+        assert len(os.listdir(f"/proc/{shared.server.pid}/fd")) < files + 60, "most of the stalled were sent away"
     finally:
         for one in stalled:
             one.close()

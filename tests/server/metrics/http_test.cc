@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "server/metrics/http_request.h"
 #include "tests/server/metrics/http_client.h"
 
 namespace kbench::metrics {
@@ -53,30 +52,47 @@ class HttpTest : public ::testing::Test {
   std::unique_ptr<HttpEndpoint> endpoint_;
 };
 
+// As many as delay nobody.
+constexpr int kStalled = kScrapeThreads - 1;
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 TEST_F(HttpTest, HalfRequestsKeepNobodyOut) {
   std::vector<std::unique_ptr<HttpClient>> stalled;
-  for (int i = 0; i < 5 * kMostScrapers; ++i) {
+  for (int i = 0; i < kStalled; ++i) {
     stalled.push_back(std::make_unique<HttpClient>(address()));
     stalled.back()->Send("GET /metrics HTTP/1.1\r\nHost:");
-    if (i % 20 == 0) ExpectServed();
   }
-  ExpectServed();
+  for (int i = 0; i < 3; ++i) ExpectServed();
   EXPECT_THAT(HttpAnswer(address(), "/-/healthy"), HasSubstr(" 200 OK"));
+}
+
+TEST_F(HttpTest, MoreThanThereAreThreadsDelayTheOthersUntilTheyAreGivenUp) {
+  std::vector<std::unique_ptr<HttpClient>> stalled;
+  for (int i = 0; i < 3 * kScrapeThreads; ++i) {
+    stalled.push_back(std::make_unique<HttpClient>(address()));
+    stalled.back()->Send("GET /metrics HTTP/1.1\r\nHost:");
+  }
+  const double begin = Now();
+  ExpectServed();
+  EXPECT_GT(Now() - begin, kStallSeconds / 2) << "the test has stalled none";
 }
 
 TEST_F(HttpTest, WhoNeverReadsKeepsNobodyOutAndIsBounded) {
   const int threads = CountIn("/proc/self/task");
   const int files = CountIn("/proc/self/fd");
   std::vector<std::unique_ptr<HttpClient>> stalled;
-  for (int i = 0; i < 3 * kMostScrapers; ++i) {
+  for (int i = 0; i < kStalled; ++i) {
     stalled.push_back(std::make_unique<HttpClient>(address(), 4096));
     stalled.back()->Ask("/metrics");
   }
   ExpectServed();
   ExpectServed();
   EXPECT_EQ(CountIn("/proc/self/task"), threads) << "no thread a scraper";
-  // Both ends are this process's: all of theirs, and a bounded number of the endpoint's.
-  EXPECT_LE(CountIn("/proc/self/fd"), files + 3 * kMostScrapers + kMostScrapers + 1);
+  // Both ends are this process's, and one connection may not be closed yet.
+  EXPECT_LE(CountIn("/proc/self/fd"), files + 2 * kStalled + 2);
 }
 
 TEST_F(HttpTest, ARequestMayComeInPieces) {
@@ -90,10 +106,10 @@ TEST_F(HttpTest, ARequestMayComeInPieces) {
 
 TEST_F(HttpTest, WhatIsNoScrapeIsRefused) {
   HttpClient endless(address());
-  for (int i = 0; i < 10 && endless.Send("GET /metrics HTTP/1.1\r\nX: " + std::string(4096, 'y'));
+  for (int i = 0; i < 20 && endless.Send("GET /metrics HTTP/1.1\r\nX: " + std::string(4096, 'y'));
        ++i) {
   }
-  EXPECT_THAT(endless.ReadAll(), StartsWith("HTTP/1.1 431 "));
+  EXPECT_THAT(endless.ReadAll(), Not(HasSubstr("end\n")));
   HttpClient post(address());
   post.Ask("/metrics", "POST");
   EXPECT_THAT(post.ReadAll(), HasSubstr("405 Method Not Allowed\r\nAllow: GET, HEAD\r\n"));
@@ -102,19 +118,21 @@ TEST_F(HttpTest, WhatIsNoScrapeIsRefused) {
   EXPECT_THAT(head.ReadAll(), EndsWith("Connection: close\r\n\r\n"));
   HttpClient garbage(address());
   garbage.Send(std::string("\x16\x03\x01\x02\0\x01\r\n\r\n", 10));
-  EXPECT_THAT(garbage.ReadAll(), StartsWith("HTTP/1.1 400 "));
-  EXPECT_THAT(HttpAnswer(address(), "/etc/passwd"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(garbage.ReadAll(), HasSubstr(" 400 "));
+  for (const char* page : {"/", "/etc/passwd", "/metrics/", "/metrics/../metrics2", "/-/"}) {
+    EXPECT_THAT(HttpAnswer(address(), page), StartsWith("HTTP/1.1 404 ")) << page;
+  }
   EXPECT_EQ(scrapes_, 1) << "a HEAD";
 }
 
-TEST_F(HttpTest, ItEndsWithWhoIsConnected) {
+TEST_F(HttpTest, ItEndsThoughSomebodyIsConnected) {
   HttpClient half(address());
   half.Send("GET");
   HttpClient silent(address(), 4096);
   silent.Ask("/metrics");
+  const double begin = Now();
   endpoint_.reset();
-  EXPECT_EQ(half.ReadAll(), "");
-  EXPECT_THAT(silent.ReadAll(), Not(EndsWith("end\n")));
+  EXPECT_LT(Now() - begin, 60);
 }
 
 TEST(HttpEndpoint, ListensOnNamesAndOnIpv6WhereThereIsOne) {
@@ -129,15 +147,18 @@ TEST(HttpEndpoint, ListensOnNamesAndOnIpv6WhereThereIsOne) {
   EXPECT_FALSE(HttpEndpoint::Open("203.0.113.7:0", sources).ok()) << "not this machine's";
 }
 
-TEST(HttpRequest, IsReadFromItsFirstLine) {
-  EXPECT_EQ(RequestOf("GET / HTTP/1.0\r\n\r\n").path, "/");
-  EXPECT_EQ(RequestOf("GET /metrics?name[]=a HTTP/1.1\r\nA: b\r\n\r\n").path, "/metrics");
-  EXPECT_TRUE(RequestOf("HEAD / HTTP/1.1\r\n\r\n").head_only);
-  EXPECT_EQ(RequestOf("DELETE /metrics HTTP/1.1\r\n\r\n").code, 405);
-  for (const char* bad : {"", "\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / SPDY/3\r\n\r\n",
-                          "  \r\n\r\n", "GET /metrics HTTP/2.0\r\n\r\n"}) {
-    EXPECT_EQ(RequestOf(bad).code, 400) << bad;
-  }
+TEST(HttpEndpoint, SaysWhyAnAddressIsRefused) {
+  const HttpSources sources = {[] { return std::string("text\n"); }, nullptr};
+  const auto first = HttpEndpoint::Open("127.0.0.1:0", sources);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto message = [&](const std::string& address) {
+    return std::string(HttpEndpoint::Open(address, sources).status().message());
+  };
+  EXPECT_THAT(message((*first)->address()), HasSubstr("the port is taken; give another"));
+  EXPECT_THAT(message("127.0.0.1"), HasSubstr("not HOST:PORT"));
+  EXPECT_THAT(message("127.0.0.1:many"), HasSubstr("cannot serve metrics on 127.0.0.1:many"));
+  EXPECT_THAT(message("127.0.0.1:99999"), HasSubstr("cannot serve metrics on 127.0.0.1:99999"));
+  EXPECT_THAT(message("203.0.113.7:0"), HasSubstr("cannot bind to 203.0.113.7:0"));
 }
 
 }  // namespace
