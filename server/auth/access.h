@@ -25,6 +25,10 @@ class Access {
   ~Access();
 
   Gate& gate() { return *gate_; }
+  // Whether what runs without a call, a schedule, may still be done in this name.
+  absl::Status CheckOwner(const std::string& owner) {
+    return tokens_->CheckOwner(owner, clock_.WallMicros());
+  }
   // For gRPC's socket at `path`, which stands: its mode, and the socket beside it where users share
   // it.
   absl::Status OpenSocket(const std::string& path);

@@ -102,4 +102,18 @@ absl::Status TokenStore::CheckUsable(const std::string& id, std::int64_t now_mic
   return auth::CheckUsable(by_hash_.at(hash->second), now_micros);
 }
 
+absl::Status TokenStore::CheckOwner(const std::string& owner, std::int64_t now_micros) {
+  MutexLock lock(mutex_);
+  absl::Status status = absl::OkStatus();
+  for (const auto& [hash, token] : by_hash_) {
+    if (token.owner != owner) continue;
+    const bool submits = Includes(token.role, Role::kSubmitter);
+    if (submits && auth::CheckUsable(token, now_micros).ok()) return absl::OkStatus();
+    status = Refused(
+        "whatever was handed out to " + owner + " is revoked, has expired or may not submit",
+        "REVOKED_CREDENTIALS");
+  }
+  return status;
+}
+
 }  // namespace kbench::server::auth

@@ -59,6 +59,9 @@ class TokenStore {
   bool missing() const;
   // Why the credential with this id may not be used (any more); OK when it may.
   absl::Status CheckUsable(const std::string& id, std::int64_t now_micros);
+  // UNAUTHENTICATED when everything that was handed out to the owner is revoked or has expired; OK
+  // also for one to whom nothing ever was (a user of this machine).
+  absl::Status CheckOwner(const std::string& owner, std::int64_t now_micros);
 
  private:
   absl::Status RefreshLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

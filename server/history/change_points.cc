@@ -245,4 +245,15 @@ std::vector<v1::ChangePoint> ChangePoints(std::span<const v1::HistoryPoint> poin
   return changes;
 }
 
+std::span<const v1::HistoryPoint> LevelOf(std::span<const v1::HistoryPoint> points, Level level) {
+  const std::vector<v1::ChangePoint> changes = ChangePoints(points);
+  if (changes.empty()) return points;
+  const bool first = level == Level::kFirst;
+  const std::string& begins = (first ? changes.front() : changes.back()).result();
+  const auto at = std::find_if(points.begin(), points.end(),
+                               [&](const auto& point) { return point.result() == begins; });
+  const auto index = static_cast<std::size_t>(at - points.begin());
+  return first ? points.first(index) : points.subspan(index);
+}
+
 }  // namespace kbench::history

@@ -34,4 +34,8 @@ struct ChangePointOptions {
 std::vector<v1::ChangePoint> ChangePoints(std::span<const v1::HistoryPoint> points,
                                           const ChangePointOptions& options = {});
 
+// Those of `points` (oldest first) that belong to their first, or their last, level.
+enum class Level { kFirst, kLast };
+std::span<const v1::HistoryPoint> LevelOf(std::span<const v1::HistoryPoint> points, Level level);
+
 }  // namespace kbench::history

@@ -49,13 +49,18 @@ v1::BaselineComparison ByMedians(const std::vector<double>& before,
   return comparison;
 }
 
+// The times that stand in the row are those that were compared.
 v1::BaselineComparison Compare(const EpochCell& cell, const std::vector<const v1::Result*>& before,
                                const std::vector<const v1::Result*>& after,
-                               const EpochReportOptions& options) {
+                               const EpochReportOptions& options, v1::EpochRow& row) {
   const double margin = options.margin_ratio > 0 ? options.margin_ratio : stats::kDefaultMargin;
   if (before.size() >= kLeastMedians && after.size() >= kLeastMedians) {
+    row.set_before_seconds(stats::Median(Medians(before)));
+    row.set_after_seconds(stats::Median(Medians(after)));
     return ByMedians(Medians(before), Medians(after), margin);
   }
+  row.set_before_seconds(Middle(before).device_time().median());
+  row.set_after_seconds(Middle(after).device_time().median());
   const double device = options.between_session_ratio > 0 ? options.between_session_ratio
                                                           : stats::kBetweenSessionPrior;
   return CompareResults(Middle(after), Middle(before),
@@ -84,9 +89,8 @@ v1::EpochReport CompareEpochs(const std::string& device, const v1::Epoch& before
     }
     v1::EpochRow row;
     *row.mutable_cell() = cell.cell;
-    row.set_before_seconds(stats::Median(Medians(old_results)));
-    row.set_after_seconds(stats::Median(Medians(new_results)));
-    rows.emplace_back(std::move(row), Compare(cell, old_results, new_results, options));
+    v1::BaselineComparison compared = Compare(cell, old_results, new_results, options, row);
+    rows.emplace_back(std::move(row), std::move(compared));
   }
   std::vector<v1::BaselineComparison*> family;
   for (auto& [row, comparison] : rows) family.push_back(&comparison);

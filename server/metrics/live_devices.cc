@@ -53,7 +53,8 @@ void AddDeviceState(const std::vector<Device>& devices, std::vector<MetricFamily
       MakeGauge("kbench_device_state", "1 for the state the device is in, else 0.");
   MetricFamily up = MakeGauge("kbench_worker_up", "1 while the worker of the device is connected.");
   MetricFamily seen = MakeGauge("kbench_worker_last_heartbeat_timestamp_seconds",
-                                "When the worker of the device was last heard.");
+                                "When the worker of the device was last heard; absent while it has "
+                                "not come back since the coordinator's start.");
   for (const Device& device : devices) {
     Add(info,
         {{"device", device.name()},
@@ -71,16 +72,19 @@ void AddDeviceState(const std::vector<Device>& devices, std::vector<MetricFamily
     // A worker that is there may say itself that its device is not (DRIVER_MISMATCH).
     const bool is_up = device.state() != "OFFLINE" || device.state_reason() == "DRIVER_MISMATCH";
     Add(up, {{"device", device.name()}}, is_up ? 1 : 0);
+    if (!device.has_last_heartbeat_time()) continue;
     Add(seen, {{"device", device.name()}},
         static_cast<double>(ToMicros(device.last_heartbeat_time())) * 1e-6);
   }
-  for (MetricFamily* family : {&info, &state, &up, &seen}) families.push_back(std::move(*family));
+  for (MetricFamily* family : {&info, &state, &up, &seen}) Keep(std::move(*family), families);
 }
 
 // What of the device others use, and what keeps new work from it.
 void AddUse(const LiveState& state, std::vector<MetricFamily>& families) {
   MetricFamily blocked =
       MakeGauge("kbench_device_blocked", "1 while the device takes nothing new for this reason.");
+  MetricFamily quarantine = MakeGauge("kbench_device_quarantine_info",
+                                      "Why the device is in quarantine now; the value is 1.");
   MetricFamily utilization =
       MakeGauge("kbench_device_foreign_utilization_ratio",
                 "Share of the device's time that processes of others had, as far as it is told.");
@@ -92,6 +96,9 @@ void AddUse(const LiveState& state, std::vector<MetricFamily>& families) {
       const bool stands = found != state.blocks.end() && found->second.count(kind) > 0;
       Add(blocked, {{"device", device.name()}, {"kind", kind}}, stands ? 1 : 0);
     }
+    if (const auto why = state.quarantines.find(device.name()); why != state.quarantines.end()) {
+      Add(quarantine, {{"device", device.name()}, {"reason", why->second}}, 1);
+    }
     if (device.state() == "OFFLINE" || device.kind() == "cpu") continue;
     double share = 0;
     double bytes = 0;
@@ -102,7 +109,9 @@ void AddUse(const LiveState& state, std::vector<MetricFamily>& families) {
     Add(utilization, {{"device", device.name()}}, share);
     Add(memory, {{"device", device.name()}}, bytes);
   }
-  for (MetricFamily* family : {&blocked, &utilization, &memory}) Keep(std::move(*family), families);
+  for (MetricFamily* family : {&blocked, &quarantine, &utilization, &memory}) {
+    Keep(std::move(*family), families);
+  }
 }
 
 // The driver's counters: Prometheus takes a smaller number for a new beginning.
@@ -199,13 +208,12 @@ void AddCanaries(const std::vector<Device>& devices, std::vector<MetricFamily>& 
     Add(total, {{"device", device.name()}},
         static_cast<double>(canary.count() + canary.bad_count()));
     Add(bad, {{"device", device.name()}}, static_cast<double>(canary.bad_count()));
-    if (!(canary.ratio() > 0)) continue;
-    Add(ratio, {{"device", device.name()}}, device.canary().ratio());
-    Add(drifting, {{"device", device.name()}}, device.canary().drifting() ? 1 : 0);
-    if (device.canary().has_time()) {
-      Add(flown, {{"device", device.name()}},
-          static_cast<double>(ToMicros(device.canary().time())) * 1e-6);
+    if (canary.has_time()) {
+      Add(flown, {{"device", device.name()}}, static_cast<double>(ToMicros(canary.time())) * 1e-6);
     }
+    if (!(canary.ratio() > 0)) continue;
+    Add(ratio, {{"device", device.name()}}, canary.ratio());
+    Add(drifting, {{"device", device.name()}}, canary.drifting() ? 1 : 0);
   }
   for (MetricFamily* family : {&ratio, &drifting, &flown, &total, &bad}) {
     Keep(std::move(*family), families);

@@ -44,6 +44,8 @@ struct LiveState {
   std::vector<RunningCase> running;  // at most one a device
   // Why a device takes nothing new, by its name: drain, quarantine, hold; any of them at once.
   std::map<std::string, std::set<std::string>> blocks;
+  // Of those in quarantine why: ASKED (by somebody), XID, ECC, WRONG_RESULTS.
+  std::map<std::string, std::string> quarantines;
 };
 
 void AddQueue(const LiveState& state, std::vector<prometheus::MetricFamily>& families);

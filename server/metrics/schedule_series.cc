@@ -1,5 +1,6 @@
 #include "server/metrics/schedule_series.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/metrics/family.h"
@@ -21,6 +22,10 @@ std::vector<MetricFamily> ScheduleCollector::Collect() const {
                                 "When the schedule runs next; absent while it is paused.");
   MetricFamily last = MakeGauge("kbench_schedule_last_timestamp_seconds",
                                 "When the last run that was not skipped ended.");
+  MetricFamily awaited = MakeGauge(
+      "kbench_schedule_awaited_timestamp_seconds",
+      "Since when the end of a run is awaited: since that of the last one, or since the schedule "
+      "was made, went on or had a device again; absent while it is paused.");
   MetricFamily interval =
       MakeGauge("kbench_schedule_interval_seconds", "Longest time between two runs.");
   MetricFamily skipped = MakeCounter("kbench_schedule_skipped_total", "Runs that were skipped.");
@@ -30,13 +35,14 @@ std::vector<MetricFamily> ScheduleCollector::Collect() const {
     const Labels labels = {{"schedule", one.name}};
     if (one.next > 0) Add(next, labels, one.next);
     if (one.last_ended > 0) Add(last, labels, one.last_ended);
+    if (one.awaited > 0) Add(awaited, labels, std::max(one.awaited, one.last_ended));
     if (one.interval_seconds > 0) Add(interval, labels, one.interval_seconds);
     Add(skipped, labels, static_cast<double>(one.skipped));
     for (const std::string& device : one.devices) {
       Add(info, {{"schedule", one.name}, {"suite", one.suite}, {"device", device}}, 1);
     }
   }
-  for (MetricFamily* family : {&next, &last, &interval, &skipped, &info}) {
+  for (MetricFamily* family : {&next, &last, &awaited, &interval, &skipped, &info}) {
     Keep(std::move(*family), families);
   }
   return families;

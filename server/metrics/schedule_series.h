@@ -19,6 +19,7 @@ struct ScheduleState {
   std::vector<std::string> devices;  // on which its jobs may run, each once
   double next = 0;                   // 0: paused
   double last_ended = 0;             // of the last run that was not skipped
+  double awaited = 0;                // when it was made, went on or had a device again; 0: paused
   double interval_seconds = 0;       // between two runs, at most
   std::int64_t skipped = 0;
 };

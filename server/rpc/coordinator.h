@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -103,6 +104,8 @@ class Coordinator {
   std::string WhyNotServing();
 
   std::vector<kbench::v1::Device> Devices();
+  // Those that are drained or lent, or about to be.
+  std::set<std::string> DevicesSetAside();
   // Names of those that a job of this owner may run on; empty selector: the owner's default, else a
   // GPU where there is one. None where the selector fits nothing.
   std::vector<std::string> DevicesFor(const std::string& selector, const std::string& owner);

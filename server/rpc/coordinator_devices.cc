@@ -50,8 +50,15 @@ absl::Status AboutDevice(const absl::Status& status) {
   return MakeError(status.code(), MessageOf(status), details);
 }
 
-// What is the same after a restart.
+// "gpu0 is ...".
+std::string SetAsideText(const std::string& kind) {
+  return kind == "drain" ? "being drained" : "in quarantine";
+}
+
+// What is the same after a restart. When a worker that is there was last heard is not: it will be
+// heard again, or nobody knows for how long it has been silent.
 Device Lasting(Device device) {
+  if (device.state() != "OFFLINE") device.clear_last_heartbeat_time();
   device.clear_telemetry();
   device.clear_state();
   device.clear_state_message();
@@ -191,7 +198,15 @@ std::vector<Device> Coordinator::DevicesNow() {
     const auto running = scheduler_.RunningOn(device.name());
     if (running) device.set_current_job(running->job);
     const std::string state = ShownState(device, running.has_value());
-    if (state == device.state()) continue;
+    if (state == device.state()) {
+      // It is away or broken besides, and still not taken into use when it comes back.
+      if (device.has_maintenance() && state != "DRAINING" && state != "DRAINED") {
+        device.set_state_message(device.state_message() + "; " +
+                                 SetAsideText(device.maintenance().kind()) + ": " +
+                                 maintenance_.TextOf(device.name()));
+      }
+      continue;
+    }
     device.set_state(state);
     device.set_state_reason(maintenance_.FaultOf(device.name()));
     device.set_state_message(maintenance_.TextOf(device.name()));
@@ -223,7 +238,7 @@ std::string Coordinator::BlockedText(const std::string& job, const std::string& 
     if (maintenance_.Of(device->name()) == nullptr)
       return device->name() + ": " + device->state_message();
     return fmt::format("{} is {}: {}; the job runs when it is resumed", device->name(),
-                       reason == "DRAINING" ? "being drained" : "in quarantine",
+                       SetAsideText(reason == "DRAINING" ? "drain" : "quarantine"),
                        maintenance_.TextOf(device->name()));
   }
   return "";

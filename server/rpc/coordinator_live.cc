@@ -53,8 +53,29 @@ void Coordinator::LookAtDevices(metrics::LiveState& live) {
       // Also while its worker is away: what has begun goes on.
       if (job.hold) blocks.insert("hold");
     }
+    if (blocks.count("quarantine") > 0) {
+      const std::string fault = maintenance_.FaultOf(device.name());
+      live.quarantines[device.name()] = fault.empty() ? "ASKED" : fault;
+    }
     if (!blocks.empty()) live.blocks[device.name()] = std::move(blocks);
   }
+}
+
+std::set<std::string> Coordinator::DevicesSetAside() {
+  std::set<std::string> names;
+  MutexLock lock(mutex_);
+  metrics::LiveState live;
+  LookAtDevices(live);
+  for (const kbench::v1::Device& device : live.devices) {
+    const std::string& state = device.state();
+    const auto blocks = live.blocks.find(device.name());
+    const bool asked = blocks != live.blocks.end() &&
+                       (blocks->second.count("drain") > 0 || blocks->second.count("hold") > 0);
+    if (asked || state == "DRAINING" || state == "DRAINED" || state == "HELD") {
+      names.insert(device.name());
+    }
+  }
+  return names;
 }
 
 std::vector<std::string> Coordinator::DevicesFor(const std::string& selector,

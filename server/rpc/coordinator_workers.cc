@@ -441,7 +441,10 @@ void Coordinator::OnWorkerGone(const std::shared_ptr<WorkerLink>& link) {
   if (draining_) return;  // nothing is assigned any more
   if (const kbench::v1::Device* device = devices_.OfWorker(session.worker_id)) {
     // What the worker itself said of its device ends with it.
-    CommitEffects(FollowMaintenance(device->name()));
+    Step step;
+    KeepDevice(*device, step);
+    AddEffects(FollowMaintenance(device->name()), nullptr, step);
+    Commit(std::move(step));
   }
   CommitEffects(scheduler_.WorkerGone(Now(), session.worker_id, session.boot_id));
 }

@@ -313,15 +313,21 @@ absl::StatusOr<kbench::v1::EpochReport> HistoryKeeper::Compare(
   std::vector<history::EpochCell> cells;
   for (const Source& source : sources) {
     history::EpochCell cell{source.cell, {}, {}, source.noise_ratio};
-    for (auto point = source.points.rbegin(); point != source.points.rend(); ++point) {
-      if (!history::IsValid(*point)) continue;
-      for (const auto& [epoch, side] :
-           {std::pair(before, &cell.before), std::pair(after, &cell.after)}) {
-        if (!within(*epoch, *point) || side->size() >= kMostEpochResults) continue;
+    // The levels on both sides of the change: what moved within one environment is not its doing.
+    const auto fill = [&](const history::DeviceEpoch& epoch, history::Level level,
+                          std::vector<Result>& side) {
+      std::vector<HistoryPoint> points;
+      std::copy_if(source.points.begin(), source.points.end(), std::back_inserter(points),
+                   [&](const auto& one) { return history::IsValid(one) && within(epoch, one); });
+      const auto kept = history::LevelOf(points, level);
+      for (auto point = kept.rbegin(); point != kept.rend(); ++point) {
+        if (side.size() >= kMostEpochResults) return;
         absl::StatusOr<Result> result = store_.GetResult(point->result());
-        if (result.ok()) side->push_back(*std::move(result));
+        if (result.ok()) side.push_back(*std::move(result));
       }
-    }
+    };
+    fill(*before, history::Level::kLast, cell.before);
+    fill(*after, history::Level::kFirst, cell.after);
     if (!cell.before.empty() || !cell.after.empty()) cells.push_back(std::move(cell));
   }
   return history::CompareEpochs(

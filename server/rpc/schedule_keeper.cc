@@ -19,8 +19,9 @@ using kbench::v1::JobSpec;
 using kbench::v1::Schedule;
 
 constexpr char kKind[] = "schedule";
-constexpr char kSkips[] = "schedule-skips";  // how many runs were skipped, in decimal
-constexpr char kLabel[] = "schedule";        // on its jobs
+constexpr char kSkips[] = "schedule-skips";      // how many runs were skipped, in decimal
+constexpr char kAwaited[] = "schedule-awaited";  // schedules::Book::AwaitedOf, seconds
+constexpr char kLabel[] = "schedule";            // on its jobs
 constexpr std::size_t kMostNameBytes = 64;
 
 absl::Status NotFound(const std::string& name) {
@@ -49,16 +50,19 @@ ScheduleKeeper::~ScheduleKeeper() { Stop(); }
 absl::Status ScheduleKeeper::Start() {
   KB_ASSIGN_OR_RETURN(const auto records, store_.ReadRecords(kKind));
   KB_ASSIGN_OR_RETURN(const auto skips, store_.ReadRecords(kSkips));
+  KB_ASSIGN_OR_RETURN(const auto times, store_.ReadRecords(kAwaited));
   std::map<std::string, std::int64_t> skipped;
   for (const store::Record& record : skips)
     skipped[record.key] = std::atoll(record.payload.c_str());
+  std::map<std::string, double> awaited;
+  for (const store::Record& record : times) awaited[record.key] = std::atof(record.payload.c_str());
   {
     MutexLock lock(mutex_);
     for (const store::Record& record : records) {
       Schedule schedule;
       absl::Status status = absl::DataLossError("it cannot be read");
       if (schedule.ParseFromString(record.payload)) {
-        status = book_.Restore(schedule, Now(), skipped[record.key]);
+        status = book_.Restore(schedule, Now(), skipped[record.key], awaited[record.key]);
       }
       if (!status.ok()) {
         spdlog::error("the schedule {} does not run: {}", record.key, MessageOf(status));
@@ -184,12 +188,36 @@ double ScheduleKeeper::IntervalOf(const std::string& name, const kbench::v1::Cel
   return 0;
 }
 
+kbench::v1::JobState ScheduleKeeper::StateOf(const kbench::v1::ScheduledRun& run) {
+  using kbench::v1::JobState;
+  // The first of these that one of its jobs is in.
+  constexpr JobState kOrder[] = {kbench::v1::JOB_STATE_RUNNING,   kbench::v1::JOB_STATE_QUEUED,
+                                 kbench::v1::JOB_STATE_FAILED,    kbench::v1::JOB_STATE_EXPIRED,
+                                 kbench::v1::JOB_STATE_CANCELLED, kbench::v1::JOB_STATE_SUCCEEDED};
+  std::set<JobState> states;
+  for (const std::string& job : run.jobs()) {
+    const absl::StatusOr<kbench::v1::Job> known = store_.GetJob(job, false);
+    if (known.ok()) states.insert(known->state());
+  }
+  for (const JobState state : kOrder) {
+    if (states.count(state) > 0) return state;
+  }
+  return kbench::v1::JOB_STATE_UNSPECIFIED;
+}
+
 std::vector<Schedule> ScheduleKeeper::All() {
-  MutexLock lock(mutex_);
   std::vector<Schedule> all;
-  for (const Schedule* one : book_.All()) {
-    all.push_back(*one);
-    all.back().clear_jobs();
+  {
+    MutexLock lock(mutex_);
+    for (const Schedule* one : book_.All()) all.push_back(*one);
+  }
+  for (Schedule& one : all) {
+    // What a list has room for: on which devices, and what became of the newest run.
+    std::set<std::string> devices;
+    for (const JobSpec& spec : one.jobs()) devices.insert(spec.device());
+    one.clear_jobs();
+    for (const std::string& device : devices) one.add_jobs()->set_device(device);
+    if (one.runs_size() > 0) one.mutable_runs(0)->set_state(StateOf(one.runs(0)));
   }
   return all;
 }
@@ -203,6 +231,8 @@ absl::Status ScheduleKeeper::Keep(const std::string& name) {
         {kKind, name, schedule == nullptr ? "" : schedule->SerializeAsString()});
     const std::int64_t skipped = book_.SkippedOf(name);
     batch.records.push_back({kSkips, name, skipped == 0 ? "" : std::to_string(skipped)});
+    const double awaited = book_.AwaitedOf(name);
+    batch.records.push_back({kAwaited, name, awaited == 0 ? "" : std::to_string(awaited)});
     if (schedule == nullptr) ended_.erase(name);
   }
   std::promise<absl::Status> promise;
@@ -228,7 +258,8 @@ void ScheduleKeeper::Run(const schedules::Due& due) {
     schedule = *found;
   }
   std::vector<std::string> jobs;
-  std::string failure;
+  const absl::Status may = may_submit_(schedule.owner());
+  std::string failure = may.ok() ? "" : MessageOf(may);
   for (int i = 0; i < schedule.jobs_size() && failure.empty(); ++i) {
     kbench::v1::SubmitJobRequest request;
     *request.mutable_spec() = schedule.jobs(i);
@@ -247,38 +278,74 @@ void ScheduleKeeper::Run(const schedules::Due& due) {
   book_.Ran(due.name, due.due, jobs, failure);
 }
 
+std::set<std::string> ScheduleKeeper::DevicesOf(const Schedule& schedule) {
+  std::set<std::string> selectors;
+  for (const JobSpec& spec : schedule.jobs()) selectors.insert(spec.device());
+  std::set<std::string> devices;
+  for (const std::string& selector : selectors) {
+    for (std::string& name : coordinator_.DevicesFor(selector, schedule.owner())) {
+      devices.insert(std::move(name));
+    }
+  }
+  return devices;
+}
+
 std::vector<metrics::ScheduleState> ScheduleKeeper::Series() {
   std::vector<metrics::ScheduleState> series;
-  std::vector<std::pair<std::string, std::set<std::string>>> asked;  // owner, selectors
+  std::vector<Schedule> schedules;
   {
     MutexLock lock(mutex_);
     for (const Schedule* one : book_.All()) {
       const auto ended = ended_.find(one->name());
+      schedules.push_back(*one);
       series.push_back({.name = one->name(),
                         .suite = one->suite(),
                         .devices = {},
                         .next = static_cast<double>(one->next_time().seconds()),
                         .last_ended = ended == ended_.end() ? 0 : ended->second.ended,
+                        .awaited = book_.AwaitedOf(one->name()),
                         .interval_seconds = one->interval_seconds(),
                         .skipped = book_.SkippedOf(one->name())});
-      auto& [owner, selectors] = asked.emplace_back();
-      owner = one->owner();
-      for (const JobSpec& spec : one->jobs()) selectors.insert(spec.device());
     }
   }
   for (std::size_t i = 0; i < series.size(); ++i) {
-    std::set<std::string> devices;
-    for (const std::string& selector : asked[i].second) {
-      for (std::string& name : coordinator_.DevicesFor(selector, asked[i].first)) {
-        devices.insert(std::move(name));
-      }
-    }
+    const std::set<std::string> devices = DevicesOf(schedules[i]);
     series[i].devices.assign(devices.begin(), devices.end());
   }
   return series;
 }
 
+void ScheduleKeeper::NoteAside() {
+  std::vector<Schedule> schedules;
+  {
+    MutexLock lock(mutex_);
+    for (const Schedule* one : book_.All()) schedules.push_back(*one);
+  }
+  if (schedules.empty()) return;
+  const std::set<std::string> aside = coordinator_.DevicesSetAside();
+  for (const Schedule& one : schedules) {
+    const std::set<std::string> devices = DevicesOf(one);
+    const bool none_left = !devices.empty() && std::includes(aside.begin(), aside.end(),
+                                                             devices.begin(), devices.end());
+    bool again = false;
+    {
+      MutexLock lock(mutex_);
+      if (none_left) {
+        book_.Await(one.name(), Now());
+        aside_.insert(one.name());
+      } else {
+        again = aside_.erase(one.name()) > 0;
+      }
+    }
+    if (!again) continue;
+    const MutexLock one_at_a_time(change_mutex_);
+    const absl::Status kept = Keep(one.name());
+    if (!kept.ok()) spdlog::error("{} is not stored: {}", one.name(), MessageOf(kept));
+  }
+}
+
 void ScheduleKeeper::Look() {
+  NoteAside();
   SubmitDue();
   NoteEnds();
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -42,18 +43,23 @@ class ScheduleKeeper {
   absl::Status Delete(const std::string& name);
   // Empty: there is none of this name.
   std::string OwnerOf(const std::string& name);
-  std::vector<kbench::v1::Schedule> All();  // without their jobs
+  // Without their jobs, but with the devices these name; the state of runs from the store.
+  std::vector<kbench::v1::Schedule> All();
   // The longest time between two runs; 0: there is none of this name, it is paused, or it does not
   // measure such a case by now (a job's label alone says nothing: people may set it).
   double IntervalOf(const std::string& name, const kbench::v1::CellKey& cell);
   // Called, without a lock that IntervalOf takes, when what it says may have changed. Before Start.
   void SetObserver(std::function<void()> on_change) { on_change_ = std::move(on_change); }
+  // Asked before each run: who may not submit any more has no schedules that do. Before Start.
+  void SetGuard(std::function<absl::Status(const std::string& owner)> may_submit) {
+    may_submit_ = std::move(may_submit);
+  }
 
   // For the metrics: as they stand, without I/O.
   std::vector<metrics::ScheduleState> Series();
 
-  // Submits what is due now, and looks which runs have ended. On the keeper's thread; also for
-  // tests.
+  // Submits what is due now, looks which runs have ended and which schedules have no device. On the
+  // keeper's thread; also for tests.
   void Look();
 
  private:
@@ -66,6 +72,10 @@ class ScheduleKeeper {
   void SubmitDue();
   // Reads the store for the end of each schedule's newest run.
   void NoteEnds();
+  // Those whose devices are all drained or lent are not awaited until they have one again.
+  void NoteAside();
+  std::set<std::string> DevicesOf(const kbench::v1::Schedule& schedule);
+  kbench::v1::JobState StateOf(const kbench::v1::ScheduledRun& run);
   // When the last of them ended; 0: one has not.
   double EndOf(const kbench::v1::ScheduledRun& run);
   void Loop();
@@ -80,12 +90,16 @@ class ScheduleKeeper {
   Coordinator& coordinator_;
   Clock& clock_;
   std::function<void()> on_change_ = [] {};
+  std::function<absl::Status(const std::string&)> may_submit_ = [](const std::string&) {
+    return absl::OkStatus();
+  };
   const double look_seconds_;
 
   Mutex change_mutex_;  // one change at a time: what is stored last is what the book has
   Mutex mutex_;
   schedules::Book book_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Ended> ended_ ABSL_GUARDED_BY(mutex_);  // the newest, by schedule
+  std::set<std::string> aside_ ABSL_GUARDED_BY(mutex_);         // schedules without a device now
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   CondVar wake_;
   std::thread thread_;

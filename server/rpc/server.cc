@@ -121,6 +121,7 @@ absl::Status ServerImpl::Start() {
                                                       .observe_commit = [this](double s, int) {
                                                         metrics_.CommitTook(s);
                                                       }}));
+  KB_ASSIGN_OR_RETURN(access_, auth::Access::Start(options_.access, options_.data_dir, clock_));
   coordinator_ = std::make_unique<Coordinator>(*store_, metrics_, clock_, options_.coordinator);
   KB_RETURN_IF_ERROR(coordinator_->Start());
   keeper_ = std::make_unique<StoreKeeper>(
@@ -134,6 +135,7 @@ absl::Status ServerImpl::Start() {
         return schedules_->IntervalOf(schedule, cell);
       });
   schedules_->SetObserver([this] { history_->OnSchedules(); });
+  schedules_->SetGuard([this](const std::string& owner) { return access_->CheckOwner(owner); });
   coordinator_->SetResultObserver(
       [this](const auto& results, const auto& labels) { history_->OnResults(results, labels); });
   // Schedules first: cells ask for their intervals. Results last: which of them stay however old
@@ -142,7 +144,6 @@ absl::Status ServerImpl::Start() {
   metrics_.SetScheduleSource([this] { return schedules_->Series(); });
   KB_RETURN_IF_ERROR(history_->Start());
   KB_RETURN_IF_ERROR(RestoreSeries());
-  KB_ASSIGN_OR_RETURN(access_, auth::Access::Start(options_.access, options_.data_dir, clock_));
   KB_RETURN_IF_ERROR(Listen());
   if (!options_.metrics_listen.empty()) {
     KB_ASSIGN_OR_RETURN(metrics_address_, metrics_.Serve(options_.metrics_listen, [this] {

@@ -50,27 +50,35 @@ void Book::AddRun(Entry& entry, double due, const std::vector<std::string>& jobs
   auto& runs = *entry.schedule.mutable_runs();
   *runs.Add() = std::move(run);
   std::rotate(runs.begin(), runs.end() - 1, runs.end());  // newest first
-  while (runs.size() > kKeptRuns) runs.RemoveLast();
+  // The newest that ran stays, however many were skipped since: the next one waits for its end.
+  const auto ran = std::find_if(runs.begin(), runs.end(),
+                                [](const ScheduledRun& one) { return one.skipped().empty(); });
+  const bool last_ran = ran != runs.end() && ran == runs.end() - 1;
+  if (runs.size() > kKeptRuns) runs.DeleteSubrange(runs.size() - (last_ran ? 2 : 1), 1);
 }
 
 absl::StatusOr<Schedule> Book::Put(Schedule schedule, double now) {
   KB_ASSIGN_OR_RETURN(const Rhythm rhythm, RhythmOf(schedule));
   Entry entry{std::move(schedule), rhythm};
+  entry.awaited = now;
   const auto known = entries_.find(entry.schedule.name());
   entry.schedule.clear_runs();
   if (known != entries_.end()) {
     *entry.schedule.mutable_runs() = known->second.schedule.runs();
     entry.skipped = known->second.skipped;
+    if (!known->second.schedule.paused()) entry.awaited = known->second.awaited;
   }
   SetNext(entry, now);
   Entry& kept = entries_[entry.schedule.name()] = std::move(entry);
   return kept.schedule;
 }
 
-absl::Status Book::Restore(const Schedule& schedule, double now, std::int64_t skipped) {
+absl::Status Book::Restore(const Schedule& schedule, double now, std::int64_t skipped,
+                           double awaited) {
   KB_ASSIGN_OR_RETURN(const Rhythm rhythm, RhythmOf(schedule));
   Entry& entry = entries_[schedule.name()] = {schedule, rhythm};
   entry.skipped = skipped;
+  entry.awaited = awaited > 0 ? awaited : now;
   // What came due while nobody looked is found by Take(), and skipped with its reason.
   const auto stored = static_cast<double>(schedule.next_time().seconds());
   SetNext(entry, now);
@@ -86,6 +94,7 @@ const Schedule* Book::Pause(const std::string& name, bool paused, double now) {
   Entry& entry = found->second;
   if (entry.schedule.paused() != paused) {
     entry.schedule.set_paused(paused);
+    entry.awaited = now;
     SetNext(entry, now);
   }
   return &entry.schedule;
@@ -99,6 +108,16 @@ const Schedule* Book::Find(const std::string& name) const {
 std::int64_t Book::SkippedOf(const std::string& name) const {
   const auto found = entries_.find(name);
   return found == entries_.end() ? 0 : found->second.skipped;
+}
+
+double Book::AwaitedOf(const std::string& name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() || found->second.next == 0 ? 0 : found->second.awaited;
+}
+
+void Book::Await(const std::string& name, double now) {
+  const auto found = entries_.find(name);
+  if (found != entries_.end()) found->second.awaited = now;
 }
 
 std::vector<const Schedule*> Book::All() const {

@@ -34,7 +34,8 @@ class Book {
   absl::StatusOr<kbench::v1::Schedule> Put(kbench::v1::Schedule schedule, double now);
   // One that was stored. A faulty one (a time zone that has gone) is dropped: what is wrong with
   // it.
-  absl::Status Restore(const kbench::v1::Schedule& schedule, double now, std::int64_t skipped = 0);
+  absl::Status Restore(const kbench::v1::Schedule& schedule, double now, std::int64_t skipped = 0,
+                       double awaited = 0);
   bool Remove(const std::string& name);
   // nullptr: there is none of this name. One that goes on is next due from now.
   const kbench::v1::Schedule* Pause(const std::string& name, bool paused, double now);
@@ -42,6 +43,11 @@ class Book {
   // Runs that were skipped since it was made, also those no longer kept; 0: there is none of this
   // name.
   std::int64_t SkippedOf(const std::string& name) const;
+  // Since when a run is awaited, whether one ended since or not: it was made, went on, or had a
+  // device again (Await). 0: there is none of this name, or it is paused.
+  double AwaitedOf(const std::string& name) const;
+  // It could not have run until now.
+  void Await(const std::string& name, double now);
   // By the next time; paused ones last, by name.
   std::vector<const kbench::v1::Schedule*> All() const;
 
@@ -59,6 +65,7 @@ class Book {
     Rhythm rhythm;
     double next = 0;  // 0: paused
     std::int64_t skipped = 0;
+    double awaited = 0;
   };
 
   static void SetNext(Entry& entry, double now);

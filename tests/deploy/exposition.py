@@ -90,6 +90,7 @@ def _queue(day, now):
     yield "kbench_schedule_info", {**schedule, "suite": "essay", "device": "gpu0"}, 1
     yield "kbench_schedule_next_timestamp_seconds", schedule, now + 3600
     yield "kbench_schedule_last_timestamp_seconds", schedule, now - (LONG_AGO if day.troubled else 3600)
+    yield "kbench_schedule_awaited_timestamp_seconds", schedule, now - (LONG_AGO if day.troubled else 3600)
     yield "kbench_schedule_interval_seconds", schedule, 86400
     yield "kbench_schedule_skipped_total", schedule, 1
 
@@ -106,6 +107,8 @@ def _device(day, device, now):
         yield "kbench_device_blocked", {**here, "kind": kind}, 1 if state == name else 0
     for reason in ("XID", "ASKED"):
         yield "kbench_device_quarantines_total", {**here, "reason": reason}, 1 if state == "QUARANTINED" else 0
+    if state == "QUARANTINED":
+        yield "kbench_device_quarantine_info", {**here, "reason": "XID"}, 1
     for name, value in {"suspected": 5, "confirmed": 1, "rejected": 4, "lapsed": 1, "cleared": 1}.items():
         yield f"kbench_regressions_{name}_total", here, value + passed / 10
     yield "kbench_epochs_total", here, 1

@@ -134,6 +134,22 @@ TEST(TokenStore, SeesWhatTheCommandsDo) {
   EXPECT_EQ(DetailsOf(store.CheckUsable("one", kNow)).reason, "REVOKED_CREDENTIALS");
 }
 
+TEST(TokenStore, KnowsWhoMayStillSubmit) {
+  TempDir dir;
+  TokenStore store(dir / "tokens");
+  EXPECT_TRUE(store.CheckOwner("ana", kNow).ok()) << "a user of this machine";
+  ASSERT_TRUE(AddToken(dir / "tokens", Sample("one", "a")).ok());
+  ASSERT_TRUE(AddToken(dir / "tokens", Sample("two", "b")).ok());
+  ASSERT_TRUE(RevokeToken(dir / "tokens", "one").ok());
+  ASSERT_TRUE(store.Refresh().ok());
+  EXPECT_TRUE(store.CheckOwner("ana", kNow).ok()) << "by the other one";
+  EXPECT_FALSE(store.CheckOwner("ana", kNow + 1'000'000).ok()) << "expired";
+  ASSERT_TRUE(RevokeToken(dir / "tokens", "two").ok());
+  ASSERT_TRUE(store.Refresh().ok());
+  EXPECT_EQ(DetailsOf(store.CheckOwner("ana", kNow)).reason, "REVOKED_CREDENTIALS");
+  EXPECT_TRUE(store.CheckOwner("ben", kNow).ok());
+}
+
 TEST(TokenStore, ADamagedFileLeavesWhatWasKnown) {
   TempDir dir;
   ASSERT_TRUE(AddToken(dir / "tokens", Sample("one", "a")).ok());

@@ -159,5 +159,19 @@ TEST(ChangePoints, OfFiveThousandResults) {
   }
 }
 
+TEST(ChangePoints, LevelsAreParted) {
+  const auto points = History(Levels({{20, 1.0}, {20, 1.1}, {20, 1.3}}));
+  const auto first = LevelOf(points, Level::kFirst);
+  EXPECT_NEAR(static_cast<double>(first.size()), 20, 2);
+  EXPECT_EQ(first.front().result(), points.front().result());
+  const auto last = LevelOf(points, Level::kLast);
+  EXPECT_NEAR(static_cast<double>(last.size()), 20, 2);
+  EXPECT_EQ(last.back().result(), points.back().result());
+  const auto one = History(Levels({{9, 1.0}}));
+  EXPECT_EQ(LevelOf(one, Level::kFirst).size(), 9u);
+  EXPECT_EQ(LevelOf(one, Level::kLast).size(), 9u);
+  EXPECT_TRUE(LevelOf({}, Level::kLast).empty());
+}
+
 }  // namespace
 }  // namespace kbench::history

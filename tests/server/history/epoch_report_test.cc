@@ -95,6 +95,24 @@ TEST(CompareEpochs, CellsOfOneSideAreCounted) {
   EXPECT_EQ(empty.geometric_mean(), 0);
 }
 
+TEST(CompareEpochs, TheTimesOfARowAreThoseThatWereCompared) {
+  Random random(3);
+  EpochCell cell = Cell("few", 1e-3, 1e-3, 2, random);  // fewer than four: one result of each side
+  const double seconds[] = {100e-6, 104e-6};
+  for (int i = 0; i < 2; ++i) {
+    for (auto* side : {&cell.before, &cell.after}) {
+      auto& time = *(*side)[static_cast<std::size_t>(i)].mutable_device_time();
+      time.set_median(seconds[i]);
+      for (double& round : *time.mutable_round_medians()) round = seconds[i];
+    }
+  }
+  const v1::EpochReport report = Report({cell});
+  ASSERT_EQ(report.rows_size(), 1);
+  EXPECT_EQ(report.rows(0).before_seconds(), 100e-6);
+  EXPECT_EQ(report.rows(0).after_seconds(), 100e-6);
+  EXPECT_NEAR(report.rows(0).ratio(), 1, 1e-9);
+}
+
 TEST(CompareEpochs, TheFamilyIsBoundedTogether) {
   // Forty suites of forty cells that did not change, with next to no margin: alone, the interval of
   // each misses 1 in a few of a hundred.

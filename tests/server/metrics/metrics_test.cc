@@ -93,6 +93,7 @@ std::string EverythingText() {
                                        .devices = {"cpu", "gpu0"},
                                        .next = 1'700'003'600,
                                        .last_ended = 1'699'990'000,
+                                       .awaited = 1'699'980'000,
                                        .interval_seconds = 86'400,
                                        .skipped = 3},
                                       {.name = "paused", .suite = "smoke", .devices = {}}};
@@ -106,6 +107,7 @@ std::string EverythingText() {
                  {"bob", "batch", "hold 30m", ""}};
     live.running = {{"gpu0", "ana", "ci", "sum fp32 64M steady", 1'700'000'100}};
     live.blocks["cpu"] = {"drain", "quarantine"};
+    live.quarantines["cpu"] = "XID";
     live.devices.push_back(server::FakeDevice("cpu", "cpu"));
     kbench::v1::Device& gpu = live.devices.emplace_back(server::FakeDevice("gpu0", "cuda"));
     gpu.set_state("BUSY");
@@ -332,6 +334,8 @@ TEST(Metrics, WhatIsKnownIsExported) {
         "kbench_device_foreign_utilization_ratio{device=\"gpu0\"} 0.25\n",
         "kbench_device_blocked{device=\"cpu\",kind=\"drain\"} 1\n",
         "kbench_device_blocked{device=\"cpu\",kind=\"quarantine\"} 1\n",
+        "kbench_device_quarantine_info{device=\"cpu\",reason=\"XID\"} 1\n",
+        "kbench_schedule_awaited_timestamp_seconds{schedule=\"nightly\"} 1699990000\n",
         "kbench_device_blocked{device=\"cpu\",kind=\"hold\"} 0\n",
         "kbench_device_blocked{device=\"gpu0\",kind=\"drain\"} 0\n",
         "kbench_queue_next_info{position=\"1\",owner=\"ana\",class=\"interactive\","

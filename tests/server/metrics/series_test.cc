@@ -123,11 +123,13 @@ TEST_F(SeriesTest, EverythingThatBlocksADeviceStandsBesideTheRest) {
   }
   const auto all = AllOf(HasSubstr(blocked("drain", 1)), HasSubstr(blocked("quarantine", 1)),
                          HasSubstr(blocked("hold", 1)));
-  EXPECT_THAT(Text(), all);
+  const std::string asked = "kbench_device_quarantine_info{device=\"cpu\",reason=\"ASKED\"} 1\n";
+  EXPECT_THAT(Text(), AllOf(all, HasSubstr(asked)));
   worker.Disconnect();
   EXPECT_THAT(TextWith("kbench_worker_up{device=\"cpu\"} 0\n"), all);
   server_.Restart();
-  EXPECT_THAT(TextWith("kbench_worker_up{device=\"cpu\"} 0\n"), all) << "known from the store";
+  EXPECT_THAT(TextWith("kbench_worker_up{device=\"cpu\"} 0\n"), AllOf(all, HasSubstr(asked)))
+      << "known from the store";
   grpc::ClientContext context;
   ResumeDeviceRequest request;
   request.set_device("cpu");
@@ -135,6 +137,26 @@ TEST_F(SeriesTest, EverythingThatBlocksADeviceStandsBesideTheRest) {
   ASSERT_TRUE(
       AdminService::NewStub(server_.channel())->ResumeDevice(&context, request, &reply).ok());
   EXPECT_THAT(Text(), AllOf(HasSubstr(blocked("drain", 1)), HasSubstr(blocked("quarantine", 0))));
+}
+
+TEST_F(SeriesTest, TheTimeOfTheLastHeartbeatNeverGoesBack) {
+  const std::string up = "kbench_worker_up{device=\"cpu\"} ";
+  const std::string heard = "\nkbench_worker_last_heartbeat_timestamp_seconds{device=\"cpu\"} ";
+  const auto line = [&heard](const std::string& text) {
+    const std::size_t at = text.find(heard);
+    return at == std::string::npos ? "" : text.substr(at, text.find('\n', at + 1) - at);
+  };
+  FakeWorker worker(server_, "w1", FakeDevice("cpu", "cpu"));
+  EXPECT_NE(line(TextWith(up + "1\n")), "");
+  server_.Restart();  // it was there when the coordinator ended, and has not come back
+  EXPECT_EQ(line(TextWith(up + "0\n")), "");
+  FakeWorker again(server_, "w1", FakeDevice("cpu", "cpu"));
+  EXPECT_NE(line(TextWith(up + "1\n")), "");
+  again.Disconnect();
+  const std::string last = line(TextWith(up + "0\n"));
+  EXPECT_NE(last, "");
+  server_.Restart();  // nothing was heard since
+  EXPECT_EQ(line(TextWith(up + "0\n")), last);
 }
 
 class EpochTest : public SeriesTest {

@@ -88,7 +88,13 @@ TEST_F(SchedulesTest, SubmitsWhatIsDueAsItsOwnerInClassBatch) {
   ASSERT_THAT(all, SizeIs(1));
   ASSERT_EQ(all[0].runs_size(), 1);
   EXPECT_EQ(all[0].runs(0).jobs_size(), 2);
-  EXPECT_EQ(all[0].jobs_size(), 0) << "listed without them";
+  EXPECT_EQ(all[0].runs(0).state(), kbench::v1::JOB_STATE_QUEUED);
+  ASSERT_EQ(all[0].jobs_size(), 1) << "listed without them, but for where they run";
+  EXPECT_EQ(all[0].jobs(0).cases_size(), 0);
+  ASSERT_TRUE(coordinator_->Cancel(jobs[0].name()).ok());
+  EXPECT_EQ(keeper_->All()[0].runs(0).state(), kbench::v1::JOB_STATE_QUEUED) << "the other waits";
+  ASSERT_TRUE(coordinator_->Cancel(jobs[1].name()).ok());
+  EXPECT_EQ(keeper_->All()[0].runs(0).state(), kbench::v1::JOB_STATE_CANCELLED);
 }
 
 TEST_F(SchedulesTest, ARestartMissesNothingAndRepeatsNothing) {
@@ -121,6 +127,57 @@ TEST_F(SchedulesTest, TheRunBeforeIsWaitedFor) {
   keeper_->Look();
   EXPECT_EQ(keeper_->All()[0].runs(0).skipped(), "");
   EXPECT_THAT(Jobs(), SizeIs(4));
+}
+
+TEST_F(SchedulesTest, WhoMayNotSubmitAnyMoreHasNoRuns) {
+  keeper_->SetGuard([](const std::string& owner) {
+    return owner == "ana" ? absl::UnauthenticatedError("ana is revoked") : absl::OkStatus();
+  });
+  ASSERT_TRUE(keeper_->Set(Nightly()).ok());
+  clock_.Advance(kTwoHours);
+  keeper_->Look();
+  EXPECT_THAT(Jobs(), IsEmpty());
+  EXPECT_EQ(keeper_->All()[0].runs(0).skipped(), "ana is revoked");
+}
+
+TEST_F(SchedulesTest, AreAwaitedSinceTheyWentOnAlsoAfterARestart) {
+  ASSERT_TRUE(keeper_->Set(Nightly()).ok());
+  EXPECT_EQ(keeper_->Series()[0].awaited, kMidnightMicros * 1e-6);
+  ASSERT_TRUE(keeper_->Pause("nightly", true).ok());
+  clock_.Advance(60 * kDay);
+  EXPECT_EQ(keeper_->Series()[0].awaited, 0);
+  ASSERT_TRUE(keeper_->Pause("nightly", false).ok());
+  clock_.Advance(100);
+  Open();
+  EXPECT_EQ(keeper_->Series()[0].awaited, kMidnightMicros * 1e-6 + 60 * kDay);
+}
+
+TEST_F(SchedulesTest, AreAwaitedSinceTheyHadADeviceAgain) {
+  store::Batch batch;
+  const double now = static_cast<double>(SystemClock().WallMicros()) * 1e-6;
+  batch.devices.known.push_back({FakeDevice("gpu0", "cuda"), now});
+  store_->Commit(std::move(batch), [](const absl::Status& status, const auto&) {
+    EXPECT_TRUE(status.ok()) << status;
+  });
+  Open();
+  const auto awaited = [this] { return keeper_->Series()[0].awaited - kMidnightMicros * 1e-6; };
+  const auto look = [this] {
+    clock_.Advance(60);
+    keeper_->Look();
+  };
+  Schedule nightly = Nightly();
+  for (auto& job : *nightly.mutable_jobs()) job.set_device("gpu0");
+  ASSERT_TRUE(keeper_->Set(nightly).ok());
+  look();
+  EXPECT_EQ(awaited(), 0);
+  ASSERT_TRUE(coordinator_->BlockDevice("gpu0", "drain", "new fans", "ana").ok());
+  look();
+  EXPECT_EQ(awaited(), 120);
+  ASSERT_TRUE(coordinator_->ResumeDevice("gpu0", "drain", "ana").ok());
+  look();
+  EXPECT_EQ(awaited(), 120) << "as it was last seen";
+  Open();
+  EXPECT_EQ(awaited(), 120);
 }
 
 TEST_F(SchedulesTest, TheMetricsSeeThem) {

@@ -137,6 +137,44 @@ TEST(Book, CountsWhatIsSkippedAlsoBeyondTheRunsThatAreKept) {
   EXPECT_EQ(after.SkippedOf("weekly"), 0);
 }
 
+TEST(Book, ARunThatGoesOnIsWaitedForHoweverOftenTheNextIsSkipped) {
+  Book book;
+  ASSERT_TRUE(book.Put(Nightly(), kMidnight).ok());
+  book.Take(kTwo, Ended);
+  book.Ran("nightly", kTwo, {"jobs/a"}, "");
+  const auto never = [](const std::string&) { return false; };
+  for (int night = 1; night <= kKeptRuns + 10; ++night) {
+    const auto due = book.Take(kTwo + night * kDay, never);
+    ASSERT_EQ(due.size(), 1u);
+    EXPECT_EQ(due[0].skipped, "the run before had not ended") << night;
+  }
+  const auto& runs = book.Find("nightly")->runs();
+  ASSERT_EQ(runs.size(), kKeptRuns);
+  EXPECT_EQ(runs[kKeptRuns - 1].jobs(0), "jobs/a");
+  EXPECT_EQ(book.Take(kTwo + (kKeptRuns + 11) * kDay, Ended)[0].skipped, "");
+}
+
+TEST(Book, ARunIsAwaitedSinceTheScheduleWasMadeOrWentOn) {
+  Book book;
+  EXPECT_EQ(book.AwaitedOf("nightly"), 0);
+  ASSERT_TRUE(book.Put(Nightly(), kMidnight).ok());
+  EXPECT_EQ(book.AwaitedOf("nightly"), kMidnight);
+  ASSERT_TRUE(book.Put(Nightly(), kMidnight + kDay).ok());
+  EXPECT_EQ(book.AwaitedOf("nightly"), kMidnight) << "replaced";
+  book.Pause("nightly", true, kMidnight + 2 * kDay);
+  EXPECT_EQ(book.AwaitedOf("nightly"), 0) << "nobody waits for a paused one";
+  book.Pause("nightly", false, kMidnight + 60 * kDay);
+  EXPECT_EQ(book.AwaitedOf("nightly"), kMidnight + 60 * kDay);
+  book.Pause("nightly", false, kMidnight + 61 * kDay);
+  EXPECT_EQ(book.AwaitedOf("nightly"), kMidnight + 60 * kDay) << "it went on already";
+  book.Await("nightly", kMidnight + 62 * kDay);
+  EXPECT_EQ(book.AwaitedOf("nightly"), kMidnight + 62 * kDay);
+  Book after;
+  const kbench::v1::Schedule stored = *book.Find("nightly");
+  ASSERT_TRUE(after.Restore(stored, kMidnight + 63 * kDay, 0, kMidnight + 62 * kDay).ok());
+  EXPECT_EQ(after.AwaitedOf("nightly"), kMidnight + 62 * kDay);
+}
+
 TEST(Book, IsListedByTheNextTime) {
   Book book;
   kbench::v1::Schedule early = Nightly("early");
