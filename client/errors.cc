@@ -18,6 +18,7 @@ constexpr std::size_t kMostLines = 8;
 // "spec.cases[3].dtype" -> "dtype": a person typed a word or an option, not a path.
 std::string FieldWord(const std::string& path, const std::string& reason) {
   if (reason == "BAD_BACKUP_NAME") return path;  // of the other verbs a name is a job's
+  if (path == "schedule.name") return "as";      // or the suite's own, which is one of these
   const std::size_t dot = path.rfind('.');
   std::string word = dot == std::string::npos ? path : path.substr(dot + 1);
   const std::size_t bracket = word.find('[');

@@ -112,6 +112,13 @@ class BaselineVerb final : public Command {
 
   absl::StatusOr<CellKey> Chosen(const Backend& backend, Prefer prefer) const {
     KB_ASSIGN_OR_RETURN(auto cells, FindCells(backend, words_));
+    if (action_ == "drop" && std::none_of(cells.begin(), cells.end(), IsPinned)) {
+      return MakeError(absl::StatusCode::kNotFound,
+                       fmt::format("{} has no pinned baseline; `kbench-client baseline list` shows "
+                                   "those that are",
+                                   fmt::join(words_.what, " ")),
+                       {.reason = "NOT_PINNED", .metadata = {}, .violations = {}});
+    }
     KB_ASSIGN_OR_RETURN(const CellState state, ChooseCell(std::move(cells), words_, prefer));
     return state.cell();
   }

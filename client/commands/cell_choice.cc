@@ -105,6 +105,11 @@ std::string Named(const CellKey& wanted, const std::string& implementation) {
   return text;
 }
 
+// A device alone is something on which, not of which.
+std::string OfOrOn(const std::string& named) {
+  return named.rfind("on ", 0) == 0 ? named : "of " + named;
+}
+
 absl::Status NothingFound(const CellKey& wanted, const std::string& implementation, Cells there) {
   std::stable_sort(there.begin(), there.end(), [&](const CellState& a, const CellState& b) {
     return Likeness(wanted, implementation, a.cell()) > Likeness(wanted, implementation, b.cell());
@@ -119,7 +124,7 @@ absl::Status NothingFound(const CellKey& wanted, const std::string& implementati
                     : fmt::format("; there is {}{}", fmt::join(names, ", "),
                                   there.size() > kNamed ? ", ..." : "");
   return MakeError(absl::StatusCode::kNotFound,
-                   "nothing is recorded of " + Named(wanted, implementation) + instead,
+                   "nothing is recorded " + OfOrOn(Named(wanted, implementation)) + instead,
                    {.reason = "NO_CELL", .metadata = {}, .violations = {}});
 }
 

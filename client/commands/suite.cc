@@ -77,7 +77,8 @@ class SuiteVerb final : public Command {
                      "schedule: Europe/Vienna (the coordinator's)");
     arguments.Option("--days", &schedule_.days, "mon,thu", "schedule: on these (every day)");
     arguments.Option("--as", &schedule_.name, "NAME", "schedule: another name than the suite's");
-    arguments.Repeated("--file", &files_, "PATH", "check, run: a suite that lies elsewhere");
+    arguments.Repeated("--file", &files_, "PATH",
+                       "check, run, schedule: a suite that lies elsewhere");
     arguments.Option("--against", &against_, "ADDRESS",
                      "check: a coordinator; it must answer then");
     arguments.Option("--device", &options_.device, "NAME", "run, schedule: as submit takes it");
@@ -101,10 +102,10 @@ class SuiteVerb final : public Command {
       return ReportUsage(context.io, "suite: " + wrong);
     }
     if (!class_.empty()) options_.priority_class = class_;
-    const bool json = format_ == "json";
-    if (action_ == "schedules") return ListSchedules(context, json);
-    if (action_ == "unschedule") return DeleteSchedule(context, names_.front());
-    if (IsOfSchedule()) return PauseSchedule(context, names_.front(), action_ == "pause", json);
+    const Format format = ParseFormat(format_);
+    if (action_ == "schedules") return ListSchedules(context, format);
+    if (action_ == "unschedule") return DeleteSchedule(context, names_.front(), format);
+    if (IsOfSchedule()) return PauseSchedule(context, names_.front(), action_ == "pause", format);
     if (action_ == "list") return PrintList(context.io);
     if (action_ == "check") return Check(context);
     return RunOne(context);
@@ -283,12 +284,15 @@ class SuiteVerb final : public Command {
   int Schedule(Context& context, const Checked& checked) const {
     ScheduleOptions options = schedule_;
     if (!on_.empty()) {
-      auto devices = ParseOn(on_);
+      // One is no comparison, which `run --on` is for, and a schedule all the same.
+      const bool one = on_.find(',') == std::string::npos;
+      auto devices =
+          one ? absl::StatusOr<std::vector<std::string>>(std::vector{on_}) : ParseOn(on_);
       if (!devices.ok()) return ReportError(context.io, devices.status());
       options.devices = *std::move(devices);
     }
     return SetSchedule(context, checked.file->suite.name(), checked.plan, options,
-                       format_ == "json");
+                       ParseFormat(format_));
   }
 
   int RunOn(Context& context, const SuitePlan& plan) const {

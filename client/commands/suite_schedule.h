@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/command.h"
+#include "client/output/report.h"
 #include "client/suites/suite_plan.h"
 
 namespace kbench::client {
@@ -20,9 +21,9 @@ struct ScheduleOptions {
 
 // The jobs of `plan`, which has no faults, once for each device.
 int SetSchedule(Context& context, const std::string& suite, const SuitePlan& plan,
-                const ScheduleOptions& options, bool json);
-int ListSchedules(Context& context, bool json);
-int PauseSchedule(Context& context, const std::string& name, bool paused, bool json);
-int DeleteSchedule(Context& context, const std::string& name);
+                const ScheduleOptions& options, Format format);
+int ListSchedules(Context& context, Format format);
+int PauseSchedule(Context& context, const std::string& name, bool paused, Format format);
+int DeleteSchedule(Context& context, const std::string& name, Format format);
 
 }  // namespace kbench::client

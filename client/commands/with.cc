@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <optional>
+#include <utility>
 
 #include "client/commands/await.h"
 #include "client/commands/verbs.h"
@@ -16,6 +18,7 @@
 #include "proto/support/cpu_list.h"
 #include "proto/support/error.h"
 #include "proto/support/ids.h"
+#include "proto/support/mutex.h"
 #include "proto/support/utf8.h"
 
 namespace kbench::client {
@@ -43,6 +46,40 @@ absl::StatusOr<Device> FindDevice(const Backend& backend, const std::string& nam
     return backend.devices->GetDevice(call, request, reply);
   });
 }
+
+// From its construction on signals are the command's own business: those that the terminal types
+// reach it by themselves, for it is in the same foreground; others are passed on, and wait until it
+// is there.
+class PassedSignals {
+ public:
+  explicit PassedSignals(Interrupt& interrupt)
+      : diversion_(std::in_place, interrupt, [this](int signal, bool typed) {
+          if (!typed) Take(signal);
+        }) {
+    // What came just before this one was nobody's yet.
+    if (interrupt.fired()) Take(SIGINT);
+  }
+
+  void PassTo(LocalCommand& command) {
+    MutexLock lock(mutex_);
+    command_ = &command;
+    if (waiting_ != 0) command.Signal(waiting_);
+  }
+  // The command outlives this call.
+  void Stop() { diversion_.reset(); }
+
+ private:
+  void Take(int signal) {
+    MutexLock lock(mutex_);
+    waiting_ = signal;
+    if (command_ != nullptr) command_->Signal(signal);
+  }
+
+  Mutex mutex_;
+  LocalCommand* command_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::optional<Interrupt::Diversion> diversion_;  // ends first: its calls use the others
+};
 
 class With final : public Command {
  public:
@@ -134,6 +171,7 @@ class With final : public Command {
     const auto variables = Variables(backend, turn, &cpus);
     context.io.err << "kbench-client: " << BegunText(turn) << std::endl;
     HoldLoop loop(context, backend, turn);
+    PassedSignals signals(context.interrupt);
     auto command = LocalCommand::Start(command_, variables, cpus, [&loop] { loop.Wake(); });
     if (!command.ok()) {
       const int code = absl::IsNotFound(command.status()) ? kExitNotFound : kExitNotRun;
@@ -141,22 +179,15 @@ class With final : public Command {
       context.io.err << "kbench-client: " << command.status().message() << std::endl;
       return code;
     }
-    return Attend(context, backend, turn, loop, **command);
+    signals.PassTo(**command);
+    return Attend(context, backend, turn, loop, signals, **command);
   }
 
   static int Attend(Context& context, const Backend& backend, const Turn& turn, HoldLoop& loop,
-                    LocalCommand& command) {
-    HoldLoop::Ended ended;
-    {
-      // What the terminal sends reaches the command by itself.
-      const Interrupt::Diversion signals(context.interrupt, [&](int signal, bool typed) {
-        if (!typed) command.Signal(signal);
-      });
-      // Between the start of the command and the line above it was ours.
-      if (context.interrupt.fired()) command.Signal(SIGINT);
-      ended = loop.Run({[&] { return command.code() >= 0; }, [&] { command.Terminate(); },
-                        [&] { command.Kill(); }});
-    }
+                    PassedSignals& signals, LocalCommand& command) {
+    const HoldLoop::Ended ended = loop.Run({[&] { return command.code() >= 0; },
+                                            [&] { command.Terminate(); }, [&] { command.Kill(); }});
+    signals.Stop();
     // Whatever the command has started must not be on the device when the next one is.
     if (ended != HoldLoop::Ended::kDone) command.Kill();
     if (ended == HoldLoop::Ended::kLost) return ExplainLoss(context, backend, turn.job.name());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,13 @@ std::string Between(const Cause& cause) {
     return fmt::format("{}: the newest result, {}, is the one that stands for the baseline",
                        CellTitle(cause.cell()), ShortResultName(cause.b()));
   }
-  return fmt::format("{}: from {} to {}", CellTitle(cause.cell()), ShortResultName(cause.a()),
-                     ShortResultName(cause.b()));
+  const std::string both =
+      fmt::format("from {} to {}", ShortResultName(cause.a()), ShortResultName(cause.b()));
+  // A title of one of two cells would be wrong of the other.
+  const auto& all = cause.differences();
+  const bool two = std::any_of(all.begin(), all.end(),
+                               [](const Difference& one) { return one.kind() == "cell"; });
+  return two ? both : CellTitle(cause.cell()) + ": " + both;
 }
 
 std::string RatioCell(const Difference& one) {

@@ -22,19 +22,28 @@ std::string CaseOf(const CellKey& cell) {
   return fmt::format("{} {} {}, {}", cell.kernel(), cell.dtype(), cell.shape(), cell.mode());
 }
 
-const std::string& OriginWord(const CellState& state) {
-  static const std::string none = "-";
-  return state.has_baseline() ? state.baseline().origin() : none;
+std::string TimeText(const CellState& state) {
+  return state.seconds() > 0 ? MedianText(state.seconds(), state.low(), state.high()) : "-";
+}
+
+bool NeverValid(const CellState& state) {
+  return state.newest().empty() && !state.latest().empty();
 }
 
 // What a reader should know at once: the doubt, or why nothing is compared any more.
 bool HasNote(const CellState& state) {
+  if (NeverValid(state)) return true;
   return !state.message().empty() &&
          (state.state() == kbench::v1::SUSPECTED || state.state() == kbench::v1::CONFIRMED ||
           state.state() == kbench::v1::INCOMPARABLE);
 }
 
 std::string Note(const CellState& state) {
+  if (NeverValid(state)) {
+    return fmt::format("{} on {}: no VALID result yet; the newest, {}, is {}",
+                       state.cell().implementation(), state.cell().device(),
+                       ShortResultName(state.latest()), state.latest_verdict());
+  }
   return fmt::format("{} on {}: {}", state.cell().implementation(), state.cell().device(),
                      state.message());
 }
@@ -50,17 +59,17 @@ struct Columns {
 
 const Columns& StateColumns() {
   static const Columns columns = {
-      {"implementation", "device", "state", "time", "change", "baseline", "newest"},
-      {false, false, false, true, true, false, true},
+      {"implementation", "device", "state", "time", "change", "newest"},
+      {false, false, false, true, true, true},
       [](const CellState& state, double now) -> std::vector<std::string> {
-        const std::string time = state.seconds() > 0 ? FormatSeconds(state.seconds()) : "-";
+        // Of a cell without a VALID result the newest one shows that it is measured at all.
+        const auto& newest = state.has_newest_time() ? state.newest_time() : state.latest_time();
         return {state.cell().implementation(),
                 Cut(state.cell().device(), 12),
                 RegressionWord(state.state()),
-                time,
+                TimeText(state),
                 ChangeText(state),
-                OriginWord(state),
-                AgoText(state.newest_time(), now)};
+                AgoText(newest, now)};
       },
       true};
   return columns;
@@ -120,7 +129,8 @@ void PrintMarkdown(Io& io, const Columns& columns, const Cells& cells, double no
 
 void PrintCsv(Io& io, const Cells& cells) {
   io.out << "kernel,dtype,shape,mode,implementation,device,state,since,newest,newest_time,seconds,"
-            "change_ratio,change_low,change_high,baseline,baseline_by,baseline_since,"
+            "low,high,latest,latest_time,latest_verdict,change_ratio,change_low,change_high,"
+            "baseline,baseline_by,baseline_since,"
             "baseline_result,baseline_seconds,baseline_low,baseline_high,baseline_results,"
             "noise_ratio,epoch,message\r\n";
   for (const CellState& state : cells) {
@@ -141,6 +151,11 @@ void PrintCsv(Io& io, const Cells& cells) {
                        ShortResultName(state.newest()),
                        IsoTime(state.newest_time()),
                        CsvNumber(state.seconds()),
+                       CsvNumber(state.low()),
+                       CsvNumber(state.high()),
+                       ShortResultName(state.latest()),
+                       IsoTime(state.latest_time()),
+                       state.latest_verdict(),
                        change(state.change_ratio()),
                        change(state.change_low()),
                        change(state.change_high()),

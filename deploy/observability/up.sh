@@ -82,9 +82,11 @@ stop() {
 # port_of NAME: that of the daemon that runs.
 port_of() { cat "$state/$1.port" 2>/dev/null || true; }
 
+# need_port OPTION PORT
+need_port() { [[ $2 =~ ^[0-9]{1,5}$ && $((10#$2)) -ge 1 && $((10#$2)) -le 65535 ]] || fail "$1 $2: not a port; give one of 1 to 65535" 2; }
+
 # claim_port NAME PORT OPTION: refuses one on which something else listens.
 claim_port() {
-  [[ $2 =~ ^[0-9]+$ && $2 -ge 1 && $2 -le 65535 ]] || fail "$3 $2: not a port; give one of 1 to 65535" 2
   if (exec 3<>"/dev/tcp/127.0.0.1/$2") 2>/dev/null; then
     fail "port $2, meant for $1, is taken by another process; give another one: $3 N"
   fi
@@ -211,13 +213,13 @@ stop_all() {
 }
 
 verb=up
-if (($#)) && [[ $1 != --* ]]; then
+if (($#)) && [[ $1 != -* ]]; then
   verb=$1
   shift
 fi
 metrics="" prometheus_port="" grafana_port="" no_wait=""
 while (($#)); do
-  [[ $1 != --help ]] || { sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit; }
+  [[ $1 != --help && $1 != -h ]] || { sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit; }
   if [[ $1 == --no-wait ]]; then
     no_wait=yes
     shift
@@ -225,6 +227,7 @@ while (($#)); do
   fi
   [[ $1 =~ ^--(metrics|prometheus-port|grafana-port)$ ]] || fail "unknown option '$1'; see: up.sh --help" 2
   (($# >= 2)) || fail "$1 wants a value" 2
+  [[ $1 == --metrics ]] || need_port "$1" "$2"
   case $1 in
     --metrics) metrics=$2 ;;
     --prometheus-port) prometheus_port=$2 ;;

@@ -59,6 +59,12 @@ class Explaining {
       return Say("UNKNOWN",
                  fmt::format("the two answer different questions: {}", fmt::join(other, "; ")));
     }
+    if (const auto other = OtherCell(); !other.empty()) {
+      const double ratio = b_.device_time().median() / a_.device_time().median();
+      if (a_.device_time().median() > 0 && std::isfinite(ratio)) cause_.set_time_ratio(ratio - 1);
+      return Say("UNKNOWN", fmt::format("two cells, not one that changed: {}{}",
+                                        SignedText(cause_.time_ratio()) + " time", Listed(other)));
+    }
     const v1::BaselineComparison compared = Compare();
     if (!(compared.speedup() > 0)) return Say("UNKNOWN", "not known: " + compared.message());
     time_ = std::log(b_.device_time().median() / a_.device_time().median());
@@ -88,6 +94,17 @@ class Explaining {
       for (const char* key : {"kernel ", "dtype ", "shape ", "mode ", "flush "}) {
         if (difference.rfind(key, 0) == 0) other.push_back(difference);
       }
+    }
+    return other;
+  }
+
+  // Another implementation, or another device.
+  std::vector<std::string> OtherCell() {
+    std::vector<std::string> other;
+    for (Weighed& one : differences_) {
+      if (one.difference.kind() != "cell") continue;
+      one.weight += kFirst;
+      other.push_back(DifferenceText(one.difference));
     }
     return other;
   }
@@ -175,16 +192,26 @@ class Explaining {
   }
 
   void AddCanary() {
-    if (!(a_.canary_ratio() > 0) || !(b_.canary_ratio() > 0)) return;
-    canary_ = std::log(b_.canary_ratio() / a_.canary_ratio());
-    if (std::fabs(canary_) < std::log1p(kLeastMove)) return;
+    const double a = a_.canary_ratio();
+    const double b = b_.canary_ratio();
+    if (!(a > 0) && !(b > 0)) return;
+    // Where one of them had too few canaries yet, what the other one's say is told and no more.
+    const bool both = a > 0 && b > 0;
+    const double moved = both ? std::log(b / a) : std::log(std::max(a, b));
+    if (std::fabs(moved) < std::log1p(kLeastMove)) return;
+    const auto text = [](double ratio) {
+      return ratio > 0 ? fmt::format("{:.3f}", ratio) : std::string("too few yet");
+    };
     Weighed one;
     one.difference.set_name(kCanaryName);
     one.difference.set_kind("device");
-    one.difference.set_a(fmt::format("{:.3f}", a_.canary_ratio()));
-    one.difference.set_b(fmt::format("{:.3f}", b_.canary_ratio()));
-    one.difference.set_ratio(b_.canary_ratio() / a_.canary_ratio());
-    one.weight = std::fabs(canary_) / std::log1p(kLeastMove);
+    one.difference.set_a(text(a));
+    one.difference.set_b(text(b));
+    one.weight = std::fabs(moved) / std::log1p(kLeastMove);
+    if (both) {
+      canary_ = moved;
+      one.difference.set_ratio(b / a);
+    }
     differences_.push_back(std::move(one));
   }
 

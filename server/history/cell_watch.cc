@@ -36,6 +36,7 @@ CellWatch CellWatch::Restore(const v1::CellState& state, std::vector<v1::History
     watch.points_ = std::move(points);
     watch.epochs_ = std::move(epochs);
     watch.Trim();
+    watch.NoteLatest();
     return watch;
   }
   for (const v1::HistoryPoint& point : points) {
@@ -63,6 +64,7 @@ Decision CellWatch::OnResult(const v1::HistoryPoint& point, const v1::Epoch& epo
     }
   }
   points_.push_back(point);
+  NoteLatest();
   if (Overdue(point.time())) Lapse(point.time(), &decision);
   if (!IsValid(point)) {
     NotValidWhileSuspected(&decision);
@@ -72,6 +74,8 @@ Decision CellWatch::OnResult(const v1::HistoryPoint& point, const v1::Epoch& epo
   state_.set_newest(point.result());
   *state_.mutable_newest_time() = point.time();
   state_.set_seconds(point.seconds());
+  state_.set_low(point.low());
+  state_.set_high(point.high());
   if (AppendEpoch(epoch, &epochs_)) *epochs_.back().mutable_since() = point.time();
   EnterEpoch(point, &decision);
   if (state_.state() == v1::LEARNING) {
@@ -81,6 +85,14 @@ Decision CellWatch::OnResult(const v1::HistoryPoint& point, const v1::Epoch& epo
   }
   Trim();
   return decision;
+}
+
+void CellWatch::NoteLatest() {
+  if (points_.empty()) return;
+  const v1::HistoryPoint& latest = points_.back();
+  state_.set_latest(latest.result());
+  *state_.mutable_latest_time() = latest.time();
+  state_.set_latest_verdict(latest.verdict());
 }
 
 Decision CellWatch::OnTime(const google::protobuf::Timestamp& now) {

@@ -89,6 +89,7 @@ class CellWatch {
  private:
   bool Seen(const std::string& result) const;
   bool PutLate(const v1::HistoryPoint& point);
+  void NoteLatest();
   bool InDoubt() const;
   bool Excluded(const std::string& result) const;
   void Exclude(const std::string& result);

@@ -141,12 +141,19 @@ std::vector<Weighed> DifferencesOf(const v1::Result& a, const v1::Result& b) {
   Collector out;
   out.Texts("environment", EnvironmentOf(a), EnvironmentOf(b));
   out.Text("kernel", "kbench", a.environment().kbench_version(), b.environment().kbench_version());
-  out.Text("kernel", "implementation", a.implementation(), b.implementation());
+  out.Text("cell", "shape", a.case_().shape(), b.case_().shape());
+  out.Text("cell", "implementation", a.implementation(), b.implementation());
+  out.Text("cell", "device", a.device(), b.device());
   // Where one of them is not known, nothing is known of a change.
   if (!a.code_digest().empty() && !b.code_digest().empty()) {
     out.Text("kernel", "binary", a.code_digest(), b.code_digest());
   }
-  out.Texts("kernel", ConfigurationOf(a), ConfigurationOf(b));
+  // What stands in both places is one difference.
+  history::Texts of_a = ConfigurationOf(a);
+  history::Texts of_b = ConfigurationOf(b);
+  for (const auto& [name, value] : EnvironmentOf(a)) of_a.erase(name);
+  for (const auto& [name, value] : EnvironmentOf(b)) of_b.erase(name);
+  out.Texts("kernel", of_a, of_b);
   AddTelemetry(a.telemetry(), b.telemetry(), &out);
   out.Text("measurement", "seed", std::to_string(std::max<std::uint64_t>(1, a.policy().seed())),
            std::to_string(std::max<std::uint64_t>(1, b.policy().seed())));

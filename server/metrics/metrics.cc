@@ -47,7 +47,8 @@ constexpr DecisionCounter kDecisions[] = {
     {"kbench_regressions_lapsed_total", "Suspicions that were not measured again in time.",
      &CellDecision::lapsed},
     {"kbench_regressions_cleared_total",
-     "Confirmed regressions that ended: the time is back, or baseline or environment changed.",
+     "Confirmed regressions that are told no longer: the time is back, or there is nothing to "
+     "compare with any more because baseline or environment changed.",
      &CellDecision::cleared},
 };
 constexpr std::pair<AttemptEnd, const char*> kAttemptEnds[] = {

@@ -235,8 +235,10 @@ std::string Coordinator::BlockedText(const std::string& job, const std::string& 
   if (entry == nullptr) return "";
   for (const Device* device : devices_.Matching(entry->device)) {
     if (BlockedBy(device->name()) != reason) continue;
-    if (maintenance_.Of(device->name()) == nullptr)
+    if (maintenance_.Of(device->name()) == nullptr) {
+      if (device->state_message().empty()) continue;
       return device->name() + ": " + device->state_message();
+    }
     return fmt::format("{} is {}: {}; the job runs when it is resumed", device->name(),
                        SetAsideText(reason == "DRAINING" ? "drain" : "quarantine"),
                        maintenance_.TextOf(device->name()));

@@ -276,6 +276,12 @@ absl::StatusOr<kbench::v1::EpochReport> HistoryKeeper::Compare(
         "nothing is recorded on {}; there {}", request.device(),
         devices.empty() ? "are no results yet" : fmt::format("is {}", fmt::join(devices, ", "))));
   }
+  if (request.pinned_only() && sources.empty()) {
+    return NotFound(
+        fmt::format("no cell of {} is pinned; `kbench-client baseline pin KERNEL DTYPE "
+                    "SIZE` pins one",
+                    request.device()));
+  }
   const bool named = !request.before().empty() || !request.after().empty();
   if (of_device.size() < 2 && !named) {
     return NotFound(request.device() + " has one environment as far as anybody remembers");

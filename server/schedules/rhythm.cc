@@ -45,6 +45,10 @@ absl::StatusOr<Rhythm> MakeRhythm(const std::string& at, const std::string& zone
     return Wrong("at", fmt::format("'{}' is no time of the day; write 02:00 or 14:30", at));
   }
   rhythm.zone = absl::LocalTimeZone();
+  // absl's own name for the machine's zone: it would mean another one elsewhere.
+  if (zone == "localtime") {
+    return Wrong("zone", "'localtime' names no zone; leave it out for the coordinator's own");
+  }
   if (!zone.empty() && !absl::LoadTimeZone(zone, &rhythm.zone)) {
     return Wrong("zone", fmt::format("there is no time zone '{}' on this machine; write "
                                      "Europe/Vienna, America/New_York or UTC",
@@ -56,7 +60,11 @@ absl::StatusOr<Rhythm> MakeRhythm(const std::string& at, const std::string& zone
       return Wrong(fmt::format("days[{}]", i),
                    fmt::format("'{}' is no day; write {}", days[i], fmt::join(kDays, ", ")));
     }
-    rhythm.days.set(static_cast<std::size_t>(day - kDays.begin()));
+    const auto index = static_cast<std::size_t>(day - kDays.begin());
+    if (rhythm.days.test(index)) {
+      return Wrong(fmt::format("days[{}]", i), fmt::format("{} stands there twice", days[i]));
+    }
+    rhythm.days.set(index);
   }
   if (days.empty()) rhythm.days.set();
   return rhythm;

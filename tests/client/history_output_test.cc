@@ -33,7 +33,7 @@ constexpr char kMatmul[] =
 constexpr char kConfirmed[] = R"(
   state: CONFIRMED message: "confirmed, slower again in each of 3 fresh sessions: 5.1 % slower"
   since { seconds: 1700000000 } newest: "results/new-0-0" newest_time { seconds: 1700000540 }
-  seconds: 200e-6 change_ratio: 0.051 change_low: 0.042 change_high: 0.06 suspect: "results/sus-0-0"
+  seconds: 200e-6 low: 199e-6 high: 201e-6 change_ratio: 0.051 change_low: 0.042 change_high: 0.06 suspect: "results/sus-0-0"
   confirmations: "jobs/one" confirmations: "jobs/two" epoch: "e2"
   baseline { origin: "learned" result: "results/old-0-0" seconds: 190.3e-6 low: 190e-6 high: 190.6e-6
              results: 12 noise_ratio: 0.004 epoch: "e2" since { seconds: 1699990000 } } )";
@@ -99,9 +99,9 @@ TEST_F(HistoryOutput, CellsStandInBlocksWithTheirDoubtBeneath) {
     newest_time { seconds: 1700000000 } seconds: 210e-6)");
   EXPECT_EQ(Cells(Format::kTable, {State("cublas", kConfirmed), learning}),
             R"(matmul fp16 m=4096,n=4096,k=4096,layout=nn, cold
-implementation  device  state          time                change  baseline        newest
-cublas          gpu0    CONFIRMED  200.0 us  +5.1% [+4.2%, +6.0%]  learned       60 s ago
-triton          gpu0    LEARNING   210.0 us                     -  -         10.0 min ago
+implementation  device  state                  time                change        newest
+cublas          gpu0    CONFIRMED  200.0 us +-0.50%  +5.1% [+4.2%, +6.0%]      60 s ago
+triton          gpu0    LEARNING           210.0 us                     -  10.0 min ago
 )"
             "cublas on gpu0: confirmed, slower again in each of 3 fresh sessions: 5.1 % slower\n");
   EXPECT_EQ(Cells(Format::kTable, {}), "no cells\n");
@@ -117,12 +117,23 @@ TEST_F(HistoryOutput, CellsInTheOtherFormats) {
               AllOf(StartsWith("kernel,dtype,shape,mode,implementation,device,state,since,"),
                     HasSubstr("\r\nmatmul,fp16,\"m=4096,n=4096,k=4096,layout=nn\",cold,cublas,"
                               "gpu0,CONFIRMED,2023-11-14T22:13:20Z,new-0-0,"),
-                    HasSubstr(",0.0002,0.051,0.042,0.06,learned,,2023-11-14T19:26:40Z,old-0-0,")));
+                    HasSubstr(",0.0002,0.000199,0.000201,,,,0.051,0.042,0.06,learned,,2023-11-"
+                              "14T19:26:40Z,old-0-0,")));
   EXPECT_THAT(Cells(Format::kMarkdown, {cell}),
               AllOf(StartsWith("| case | implementation | device | state | time |"),
-                    HasSubstr("|:--|:--|:--|:--|--:|--:|:--|--:|\n"),
-                    HasSubstr("| CONFIRMED | 200.0 us | +5.1% [+4.2%, +6.0%] | learned |"),
+                    HasSubstr("|:--|:--|:--|:--|--:|--:|--:|\n"),
+                    HasSubstr("| CONFIRMED | 200.0 us +-0.50% | +5.1% [+4.2%, +6.0%] | "),
                     HasSubstr("\nmatmul fp16 m=4096,n=4096,k=4096,layout=nn, cold: cublas on")));
+}
+
+TEST_F(HistoryOutput, ACellThatWasNeverValidShowsItsNewestResult) {
+  const auto cell = State("triton", R"(state: LEARNING message: "learning: no VALID result yet"
+    latest: "results/sus-0-0" latest_time { seconds: 1700000540 } latest_verdict: "SUSPECT")");
+  const std::string text = Cells(Format::kTable, {cell});
+  EXPECT_THAT(text, HasSubstr("LEARNING     -       -  60 s ago\n"));
+  EXPECT_THAT(text,
+              HasSubstr("triton on gpu0: no VALID result yet; the newest, sus-0-0, is SUSPECT"));
+  EXPECT_THAT(Cells(Format::kCsv, {cell}), HasSubstr(",sus-0-0,2023-11-14T22:22:20Z,SUSPECT,"));
 }
 
 TEST_F(HistoryOutput, NoChangeIsANumberAndNoneIsNot) {
@@ -130,10 +141,10 @@ TEST_F(HistoryOutput, NoChangeIsANumberAndNoneIsNot) {
   cell.set_state(kbench::v1::NONE);
   cell.set_change_ratio(0);
   EXPECT_EQ(ChangeText(cell), "+0.0% [+4.2%, +6.0%]");
-  EXPECT_THAT(Cells(Format::kCsv, {cell}), HasSubstr(",0.0002,0,0.042,0.06,learned,"));
+  EXPECT_THAT(Cells(Format::kCsv, {cell}), HasSubstr(",0,0.042,0.06,learned,"));
   cell.set_state(kbench::v1::INCOMPARABLE);
   EXPECT_EQ(ChangeText(cell), "-");
-  EXPECT_THAT(Cells(Format::kCsv, {cell}), HasSubstr(",0.0002,,,,learned,"));
+  EXPECT_THAT(Cells(Format::kCsv, {cell}), HasSubstr(",0.000201,,,,,,,learned,"));
 }
 
 TEST_F(HistoryOutput, PinnedBaselines) {
@@ -275,6 +286,16 @@ TEST_F(HistoryOutput, ACauseWithoutDifferencesSaysSoAndKeepsItsLine) {
               AllOf(HasSubstr("nothing else that is recorded differs"), Not(HasSubstr("\x1b"))));
   EXPECT_THAT(Text(Format::kCsv, print), HasSubstr("\r\na-0-0,b-0-0,"));
   EXPECT_THAT(Text(Format::kMarkdown, print), Not(HasSubstr("\x1b")));
+}
+
+TEST_F(HistoryOutput, ACauseOfTwoCellsIsHeadedAsNeitherOfThem) {
+  const auto cause = Parse<kbench::v1::Cause>(
+      std::string("a: \"results/a-0-0\" b: \"results/b-0-0\" cell { ") + kMatmul +
+      R"(implementation: "triton" device: "gpu0" } sentence: "two cells"
+         differences { name: "implementation" kind: "cell" a: "cublas" b: "triton" })");
+  const std::string text =
+      Text(Format::kTable, [&](Io& io, Format as) { PrintCause(io, as, cause); });
+  EXPECT_THAT(text, StartsWith("two cells\nfrom a-0-0 to b-0-0\n"));
 }
 
 class Epochs : public HistoryOutput {

@@ -134,7 +134,7 @@ TEST_F(HistoryVerbs, WhatIsNotRecordedIsSaidWithWhatIs) {
             "kbench-client: nothing is recorded of sum fp32 n=2097152 on gpu1; there is sum fp32 "
             "4096 x cold on gpu1, sum fp32 1Mi x cold on gpu0\n");
   EXPECT_EQ(Run({"history", "--on", "gpu7"}), 2);
-  EXPECT_THAT(err(), HasSubstr("nothing is recorded of on gpu7; there is"));
+  EXPECT_THAT(err(), HasSubstr("nothing is recorded on gpu7; there is"));
   EXPECT_EQ(Run({"history", "sum", "fp32", "1Mi", "--state", "confirmed"}), 0)
       << "the cell is known, and not in that state";
   EXPECT_EQ(out(), "no cells\n");
@@ -248,6 +248,14 @@ TEST_F(HistoryVerbs, PinAndDropTellWhichCell) {
   EXPECT_THAT(out(), AllOf(HasSubstr("\nb "), Not(HasSubstr("\na "))));
   fake_.history.status = absl::NotFoundError("sum b has no pinned baseline");
   EXPECT_EQ(Run({"baseline", "drop", "sum", "fp32", "1Mi", "--impl", "b"}), 2);
+}
+
+TEST_F(HistoryVerbs, DroppingWhereNothingIsPinnedSaysSo) {
+  fake_.history.cells = {Cell("a", "cold", "gpu0"), Cell("b", "cold", "gpu0")};
+  EXPECT_EQ(Run({"baseline", "drop", "sum", "fp32", "1Mi"}), 2);
+  EXPECT_THAT(err(),
+              HasSubstr("sum fp32 1Mi has no pinned baseline; `kbench-client baseline list`"));
+  EXPECT_THAT(fake_.history.dropped, IsEmpty());
 }
 
 TEST_F(HistoryVerbs, AResultSaysWhichCellIsPinned) {

@@ -167,6 +167,13 @@ def test_a_wrong_port(machine, exporter):
     assert "not a port" in machine.up("--metrics", exporter.address, "--prometheus-port", "70000", code=2)
 
 
+def test_a_wrong_port_is_wrong_though_a_prometheus_runs(machine, exporter):
+    machine.note(exporter.address)
+    machine.start("--no-wait")
+    assert "not a port" in machine.up("--metrics", exporter.address, "--prometheus-port", "99999", code=2)
+    assert "--prometheus-port N" in machine.up("-h")
+
+
 def test_without_prometheus_it_says_how_to_get_one(machine, exporter, tmp_path):
     """In a copy of the files, where no package is unpacked."""
     copy = tmp_path / "copy" / "deploy"

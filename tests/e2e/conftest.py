@@ -1,6 +1,6 @@
 import pytest
 
-from stack import FIXTURE_RUNNER, open_stack
+from stack import FIXTURE_RUNNER, Stack, open_stack
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def stack(empty):
 @pytest.fixture(scope="module")
 def shared():
     """Coordinator and CPU worker of a module whose tests only add jobs."""
-    for stack in open_stack():
+    with Stack() as stack:
         stack.server = stack.start_server()
         stack.worker = stack.start_worker()
         yield stack
@@ -31,7 +31,7 @@ def adversary():
     """A stack whose CPU runner also has implementations that misbehave."""
     if not FIXTURE_RUNNER.exists():
         pytest.fail(f"{FIXTURE_RUNNER} is missing: build the target kbench-runner-fixtures")
-    for stack in open_stack():
+    with Stack() as stack:
         stack.server = stack.start_server()
         stack.worker = stack.start_worker(runners=[FIXTURE_RUNNER])
         yield stack

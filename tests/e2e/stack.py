@@ -70,6 +70,13 @@ class Stack:
         self.processes = []
         self.logs = 0
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        left = self.close()
+        assert kind is not None or not left, f"processes were left behind: {left}"
+
     # --- processes
 
     def popen(self, *argv, env=None, **more):
@@ -277,7 +284,5 @@ def cpu_seconds(pid):
 
 def open_stack():
     """A stack that is closed when the fixture around it ends."""
-    stack = Stack()
-    yield stack
-    left = stack.close()
-    assert not left, f"processes were left behind: {left}"
+    with Stack() as stack:
+        yield stack

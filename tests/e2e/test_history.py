@@ -180,6 +180,8 @@ def test_a_driver_opens_an_epoch_and_raises_nothing(device):
     assert report["after"]["changed"] == "driver 1.0 -> 2.0", report
     row, = report["rows"]
     assert row["verdict"] == "slower" and 1.08 < row["low"] <= row["ratio"] <= row["high"] < 1.12, row
+    other = stack.client("report", "epoch", "nosuch", "--pinned")
+    assert other.code == 2 and "nothing is recorded on nosuch" in other.err, other
     text = stack.client("report", "epoch", "fake", "--pinned")
     assert text.code == 0 and "changed: driver 1.0 -> 2.0\n" in text.out and "sum fp32 4096 cpu/naive cold" in text.out, text
     before, after = report["before"]["id"], report["after"]["id"]

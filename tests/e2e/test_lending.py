@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 import fake_worker
-from stack import BIN, open_stack
+from stack import BIN, Stack
 
 LONG = ("sum", "fp32", "4Mi", "--precise", "--budget", "12s")
 
@@ -19,7 +19,7 @@ LONG = ("sum", "fp32", "4Mi", "--precise", "--budget", "12s")
 @pytest.fixture(scope="module")
 def lender(request):
     """Coordinator and CPU worker; a silent client loses its device after 4 s, and a hold lasts at most an hour."""
-    for stack in open_stack():
+    with Stack() as stack:
         stack.server_options = ("--hold-lapse", "4s", "--max-hold", "1h")
         stack.server = stack.start_server(*stack.server_options)
         stack.worker = stack.start_worker("--no-canaries")

@@ -12,7 +12,7 @@ def test_a_schedule_is_set_listed_paused_and_dropped(shared):
     ran = shared.client("suite", "schedule", "smoke", "--at", "02:00", "--zone", "Europe/Vienna", "--days", "mon,thu", "--as", "twice")
     assert ran.code == 0 and ran.out.startswith("twice: 02:00 mon,thu, Europe/Vienna; next: 20"), ran
     one = listed(shared)["twice"]
-    assert one["suite"] == "smoke" and one["interval_seconds"] == 4 * 86400 and "next_time" in one and "jobs" not in one
+    assert one["suite"] == "smoke" and one["interval_seconds"] == 4 * 86400 and "next_time" in one and one["jobs"] == [{}], "of jobs only where they run"
     text = shared.client("suite", "schedules").out
     assert "twice" in text and "never ran" in text, text
     assert shared.client("suite", "pause", "twice").out.rstrip().endswith("next: paused")
@@ -26,6 +26,8 @@ def test_a_schedule_is_set_listed_paused_and_dropped(shared):
     (("schedule", "smoke"), ["--at 02:00"]),
     (("schedule", "smoke", "--at", "2 am"), ["at", "02:00"]),
     (("schedule", "smoke", "--at", "02:00", "--zone", "Vienna"), ["zone", "Vienna", "Europe/Vienna"]),
+    (("schedule", "smoke", "--at", "02:00", "--zone", "localtime"), ["zone", "localtime", "leave it out"]),
+    (("schedule", "smoke", "--at", "02:00", "--days", "mon,Mon"), ["days", "mon stands there twice"]),
     (("schedule", "smoke", "--at", "02:00", "--days", "monday"), ["days", "monday", "mon, tue"]),
     (("schedule", "smoke", "--at", "02:00", "--device", "gpu7"), ["gpu7"]),
     (("schedule", "smoke", "--at", "02:00", "--detach"), ["class batch"]),

@@ -199,7 +199,13 @@ TEST(Why, TheDevicesCanaryMovedToo) {
   EXPECT_EQ(cause.differences(0).name(), "canary");
   EXPECT_EQ(why(1.0, 1.015).verdict(), "KERNEL") << "too little";
   EXPECT_EQ(why(1.04, 1.0).verdict(), "KERNEL") << "the other way";
-  EXPECT_EQ(why(0, 1.04).verdict(), "KERNEL") << "half known";
+  const v1::Cause half = why(0, 1.04);
+  EXPECT_EQ(half.verdict(), "KERNEL") << "half known";
+  ASSERT_EQ(half.differences_size(), 1);
+  EXPECT_EQ(half.differences(0).a(), "too few yet");
+  EXPECT_EQ(half.differences(0).b(), "1.040");
+  EXPECT_EQ(half.differences(0).ratio(), 0);
+  EXPECT_EQ(why(0, 1.001).differences_size(), 0);
 }
 
 TEST(Why, TwoCausesAtOnceAreNotDecided) {
@@ -227,6 +233,33 @@ TEST(Why, OtherQuestionsAreNotCompared) {
   EXPECT_EQ(cause.verdict(), "UNKNOWN");
   EXPECT_THAT(cause.sentence(), HasSubstr("CRASHED"));
   EXPECT_EQ(Why(v1::Result(), v1::Result()).verdict(), "UNKNOWN");
+}
+
+TEST(Why, TwoCellsAreNotOneThatChanged) {
+  v1::Result b = Measured("b", 1.5e-3);
+  b.set_implementation("triton");
+  v1::Cause cause = Why(Measured("a", 1e-3), b);
+  EXPECT_EQ(cause.verdict(), "UNKNOWN");
+  EXPECT_THAT(cause.sentence(), HasSubstr("two cells, not one that changed: +50.0"));
+  EXPECT_THAT(cause.sentence(), HasSubstr("implementation cublas -> triton"));
+  EXPECT_EQ(cause.differences(0).kind(), "cell");
+  b = Measured("b", 1.5e-3);
+  b.set_device("gpu1");
+  EXPECT_THAT(Why(Measured("a", 1e-3), b).sentence(), HasSubstr("device gpu0 -> gpu1"));
+}
+
+TEST(Why, WhatStandsInTwoPlacesIsOneDifference) {
+  v1::Result a = Measured("a", 1e-3);
+  v1::Result b = Measured("b", 1.5e-3);
+  for (v1::Result* one : {&a, &b}) {
+    const char* threads = one == &a ? "2" : "4";
+    (*one->mutable_environment()->mutable_settings())["threads"] = threads;
+    (*one->mutable_configuration())["threads"] = threads;
+  }
+  int told = 0;
+  const v1::Cause cause = Why(a, b);
+  for (const auto& one : cause.differences()) told += one.name() == "threads" ? 1 : 0;
+  EXPECT_EQ(told, 1);
 }
 
 TEST(Why, DifferencesAreToldWhereNothingChanged) {

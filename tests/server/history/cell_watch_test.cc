@@ -85,6 +85,26 @@ TEST_F(Watch, LearnsFromFiveResults) {
   EXPECT_EQ(watch_.state().newest(), "results/job44-0-0");
 }
 
+TEST_F(Watch, TheNewestResultIsToldWhateverItsVerdict) {
+  v1::HistoryPoint point = MakePoint("results/x-0-0", 1'700'000'100, 1e-3);
+  point.set_verdict("SUSPECT");
+  watch_.OnResult(point, {});
+  EXPECT_EQ(watch_.state().newest(), "");
+  EXPECT_EQ(watch_.state().latest(), "results/x-0-0");
+  EXPECT_EQ(watch_.state().latest_verdict(), "SUSPECT");
+  EXPECT_EQ(watch_.state().latest_time().seconds(), 1'700'000'100);
+  now_ = 1'700'000'200;
+  Result(1e-3);
+  EXPECT_EQ(watch_.state().latest(), watch_.state().newest());
+  EXPECT_EQ(watch_.state().latest_verdict(), "VALID");
+  point = MakePoint("results/y-0-0", now_ + 1000, 1e-3);
+  point.set_low(0.9e-3);
+  point.set_high(1.2e-3);
+  watch_.OnResult(point, {});
+  EXPECT_EQ(watch_.state().low(), 0.9e-3);
+  EXPECT_EQ(watch_.state().high(), 1.2e-3);
+}
+
 TEST_F(Watch, AStepIsSuspectedAtOnceAndConfirmedByThreeFreshSessions) {
   Results(1e-3, 25);
   const Decision first = Result(1.05e-3);
