@@ -7,6 +7,7 @@
 #include <cctype>
 #include <utility>
 
+#include "client/default_target.h"
 #include "client/errors.h"
 #include "client/exit_code.h"
 #include "client/output/cell_text.h"
@@ -141,8 +142,6 @@ void PrintOne(Context& context, const Schedule& schedule, Format format) {
       fmt::format("{}: {}; next: {}", schedule.name(), WhenText(schedule), NextText(schedule));
   context.io.out << Wrap(Plain(line), kTableWidth, 2) << "\n";
 }
-
-constexpr double kDefaultTarget = 0.005;  // what a target that nobody gave means
 
 // Whether the metrics and the history take up what the job measures.
 bool FeedsHistory(const JobSpec& job) {

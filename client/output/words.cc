@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 
+#include "client/default_target.h"
 #include "client/output/units.h"
 
 namespace kbench::client {
@@ -13,7 +14,6 @@ namespace {
 
 using kbench::v1::Result;
 
-constexpr double kDefaultTarget = 0.005;
 constexpr double kQuickTarget = 0.02;
 
 std::string WithoutPrefix(const std::string& name, const std::string& prefix) {

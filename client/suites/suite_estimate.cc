@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "client/default_target.h"
 #include "client/output/units.h"
 #include "client/suites/suite_plan.h"
 #include "kernels/catalog/catalog.h"
@@ -21,7 +22,6 @@ using kbench::v1::JobSpec;
 using kbench::v1::ListDevicesResponse;
 
 constexpr int kDefaultPriority = 500;
-constexpr double kDefaultTarget = 0.005;
 
 std::string KeyOf(const JobSpec& job, const CaseSpec& spec) {
   const double target = job.policy().target_ratio();

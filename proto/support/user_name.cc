@@ -16,4 +16,12 @@ std::string UserName(uid_t uid) {
   return "uid" + std::to_string(uid);
 }
 
+bool IsUserName(const std::string& name) {
+  std::vector<char> buffer(16 << 10);
+  passwd entry{};
+  passwd* found = nullptr;
+  return getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
+         found != nullptr;
+}
+
 }  // namespace kbench

@@ -8,6 +8,7 @@
 
 #include "proto/support/base64url.h"
 #include "proto/support/error.h"
+#include "proto/support/user_name.h"
 #include "server/auth/crypto.h"
 
 namespace kbench::server::auth {
@@ -104,16 +105,21 @@ absl::Status TokenStore::CheckUsable(const std::string& id, std::int64_t now_mic
 
 absl::Status TokenStore::CheckOwner(const std::string& owner, std::int64_t now_micros) {
   MutexLock lock(mutex_);
-  absl::Status status = absl::OkStatus();
+  bool revoked = false;
   for (const auto& [hash, token] : by_hash_) {
     if (token.owner != owner) continue;
     const bool submits = Includes(token.role, Role::kSubmitter);
     if (submits && auth::CheckUsable(token, now_micros).ok()) return absl::OkStatus();
-    status = Refused(
+    revoked = true;
+  }
+  if (revoked) {
+    return Refused(
         "whatever was handed out to " + owner + " is revoked, has expired or may not submit",
         "REVOKED_CREDENTIALS");
   }
-  return status;
+  if (by_hash_.empty() || IsUserName(owner)) return absl::OkStatus();
+  return Refused("nothing that was handed out to " + owner + " is known here any more",
+                 "UNKNOWN_CREDENTIALS");
 }
 
 }  // namespace kbench::server::auth

@@ -59,8 +59,9 @@ class TokenStore {
   bool missing() const;
   // Why the credential with this id may not be used (any more); OK when it may.
   absl::Status CheckUsable(const std::string& id, std::int64_t now_micros);
-  // UNAUTHENTICATED when everything that was handed out to the owner is revoked or has expired; OK
-  // also for one to whom nothing ever was (a user of this machine).
+  // UNAUTHENTICATED when everything that was handed out to the owner is revoked or has expired, or
+  // is not known any more (a line that was taken out): where others have credentials, an owner has
+  // one too, or is a user of this machine.
   absl::Status CheckOwner(const std::string& owner, std::int64_t now_micros);
 
  private:

@@ -76,6 +76,18 @@ Answer AnswerTo(std::string_view method, std::string_view page, const HttpSource
   return {reads ? 404 : 405, "there are /metrics, /-/healthy and /-/ready, to be asked with GET\n"};
 }
 
+// Piece by piece: civetweb's own patience begins anew with every byte that goes.
+void Send(mg_connection* connection, std::string_view text) {
+  constexpr std::size_t kPieceBytes = 16 << 10;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kAnswerSeconds);
+  while (!text.empty() && std::chrono::steady_clock::now() < end) {
+    const std::string_view piece = text.substr(0, kPieceBytes);
+    const int sent = mg_write(connection, piece.data(), piece.size());
+    if (sent < static_cast<int>(piece.size())) return;
+    text.remove_prefix(piece.size());
+  }
+}
+
 // The status that was sent, as civetweb wants to know it.
 int Serve(mg_connection* connection) {
   const mg_request_info* asked = mg_get_request_info(connection);
@@ -88,7 +100,7 @@ int Serve(mg_connection* connection) {
                      "\r\nContent-Length: " +
                      std::to_string(answer.body.size()) + "\r\nConnection: close\r\n\r\n";
   if (method != "HEAD") text += answer.body;
-  mg_write(connection, text.data(), text.size());
+  Send(connection, text);
   return answer.code;
 }
 

@@ -1,8 +1,8 @@
 // The coordinator's HTTP endpoint: /metrics, /-/healthy and /-/ready. Plain HTTP, for scrapers on
 // this machine, by civetweb (what prometheus-cpp's own Exposer stands on; that one has no other
 // pages and cannot say why an address is refused). A fixed number of threads: a scraper that sends
-// half a request or never reads its answer keeps one of them for kStallSeconds at most, so that
-// kScrapeThreads - 1 of these delay nobody. Thread-safe.
+// half a request or never reads its answer keeps one of them for kStallSeconds, one that reads it
+// little by little for kAnswerSeconds; kScrapeThreads - 1 of these delay nobody. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,8 @@ namespace kbench::metrics {
 
 inline constexpr int kScrapeThreads = 16;
 inline constexpr double kStallSeconds = 3;  // without a byte to or from a scraper
+// For the whole of an answer: as long as a Prometheus waits for one at the most, by its default.
+inline constexpr double kAnswerSeconds = 10;
 
 struct HttpSources {
   std::function<std::string()> metrics;    // the exposition; called by several threads at once

@@ -201,9 +201,10 @@ std::vector<Device> Coordinator::DevicesNow() {
     if (state == device.state()) {
       // It is away or broken besides, and still not taken into use when it comes back.
       if (device.has_maintenance() && state != "DRAINING" && state != "DRAINED") {
-        device.set_state_message(device.state_message() + "; " +
-                                 SetAsideText(device.maintenance().kind()) + ": " +
-                                 maintenance_.TextOf(device.name()));
+        const std::string own = device.state_message();
+        device.set_state_message(fmt::format("{}{}{}: {}", own, own.empty() ? "" : "; ",
+                                             SetAsideText(device.maintenance().kind()),
+                                             maintenance_.TextOf(device.name())));
       }
       continue;
     }

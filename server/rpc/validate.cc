@@ -287,9 +287,22 @@ absl::Status CheckProfile(const JobSpec& spec, const std::vector<const Device*>&
                                 devices.front()->name()));
 }
 
+// Contracts whose parts are not there yet: what nobody would act on must not look accepted.
+absl::Status CheckNotYet(const JobSpec& spec) {
+  if (!spec.user_kernels().empty()) {
+    return FieldError("spec.user_kernels", "NOT_YET",
+                      "this coordinator takes no kernels that are brought along yet; measure those "
+                      "that `kbench-client kernels` lists");
+  }
+  if (spec.baseline().empty()) return absl::OkStatus();
+  return FieldError("spec.baseline", "NOT_YET",
+                    "this coordinator takes the catalog's baseline; leave this one out");
+}
+
 absl::Status CheckJobFields(const SubmitJobRequest& request, const ValidateContext& context) {
   KB_RETURN_IF_ERROR(CheckSizes(request));
   const JobSpec& spec = request.spec();
+  KB_RETURN_IF_ERROR(CheckNotYet(spec));
   if (spec.has_hold()) {
     KB_RETURN_IF_ERROR(CheckHold(request, context));
   } else if (spec.cases_size() == 0) {

@@ -137,7 +137,7 @@ TEST(TokenStore, SeesWhatTheCommandsDo) {
 TEST(TokenStore, KnowsWhoMayStillSubmit) {
   TempDir dir;
   TokenStore store(dir / "tokens");
-  EXPECT_TRUE(store.CheckOwner("ana", kNow).ok()) << "a user of this machine";
+  EXPECT_TRUE(store.CheckOwner("ana", kNow).ok()) << "nobody has credentials";
   ASSERT_TRUE(AddToken(dir / "tokens", Sample("one", "a")).ok());
   ASSERT_TRUE(AddToken(dir / "tokens", Sample("two", "b")).ok());
   ASSERT_TRUE(RevokeToken(dir / "tokens", "one").ok());
@@ -147,7 +147,9 @@ TEST(TokenStore, KnowsWhoMayStillSubmit) {
   ASSERT_TRUE(RevokeToken(dir / "tokens", "two").ok());
   ASSERT_TRUE(store.Refresh().ok());
   EXPECT_EQ(DetailsOf(store.CheckOwner("ana", kNow)).reason, "REVOKED_CREDENTIALS");
-  EXPECT_TRUE(store.CheckOwner("ben", kNow).ok());
+  EXPECT_EQ(DetailsOf(store.CheckOwner("ben", kNow)).reason, "UNKNOWN_CREDENTIALS")
+      << "its line was taken out";
+  EXPECT_TRUE(store.CheckOwner("root", kNow).ok()) << "a user of this machine";
 }
 
 TEST(TokenStore, ADamagedFileLeavesWhatWasKnown) {

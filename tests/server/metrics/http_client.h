@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 
@@ -40,6 +41,14 @@ class HttpClient {
   void Ask(const std::string& page, const std::string& method = "GET") {
     Send(method + " " + page + " HTTP/1.1\r\nHost: x\r\nAccept: text/plain\r\n\r\n");
   }
+  // The other side has neither ended the connection nor sent anything that is not read yet.
+  bool IsSilent() const {
+    char byte = 0;
+    return recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+           (errno == EAGAIN || errno == EWOULDBLOCK);
+  }
+  // At most so many bytes of what is there; 0: the other side has ended.
+  ssize_t ReadSome(char* buffer, std::size_t most) { return recv(fd_, buffer, most, 0); }
   // Until the other side ends, or says nothing for a minute.
   std::string ReadAll() {
     std::string answer;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -59,14 +60,45 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// Somebody is served while all of the stalled still wait. Tried again where this machine was so
+// busy that their time was over meanwhile, which says nothing.
 TEST_F(HttpTest, HalfRequestsKeepNobodyOut) {
-  std::vector<std::unique_ptr<HttpClient>> stalled;
-  for (int i = 0; i < kStalled; ++i) {
-    stalled.push_back(std::make_unique<HttpClient>(address()));
-    stalled.back()->Send("GET /metrics HTTP/1.1\r\nHost:");
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    std::vector<std::unique_ptr<HttpClient>> stalled;
+    const double begin = Now();
+    for (int i = 0; i < kStalled; ++i) {
+      stalled.push_back(std::make_unique<HttpClient>(address()));
+      stalled.back()->Send("GET /metrics HTTP/1.1\r\nHost:");
+    }
+    ExpectServed();
+    const bool in_time = Now() - begin < kStallSeconds;
+    const bool all_wait = std::all_of(stalled.begin(), stalled.end(),
+                                      [](const auto& one) { return one->IsSilent(); });
+    if (all_wait) return;
+    ASSERT_FALSE(in_time) << "one of them was sent away before its time";
   }
-  for (int i = 0; i < 3; ++i) ExpectServed();
-  EXPECT_THAT(HttpAnswer(address(), "/-/healthy"), HasSubstr(" 200 OK"));
+  FAIL() << "nobody is served before those that stall are given up";
+}
+
+// More than the system takes off the endpoint's hands.
+class LargeTest : public HttpTest {
+ protected:
+  LargeTest() : HttpTest(32 << 20) {}
+};
+
+TEST_F(LargeTest, WhoReadsLittleByLittleIsGivenUp) {
+  HttpClient slow(address(), 4096);
+  slow.Ask("/metrics");
+  std::vector<char> buffer(4096);
+  std::size_t taken = 0;
+  for (const double end = Now() + kAnswerSeconds + kStallSeconds; Now() < end;) {
+    const ssize_t count = slow.ReadSome(buffer.data(), buffer.size());
+    if (count <= 0) break;
+    taken += static_cast<std::size_t>(count);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_GT(taken, 0u);
+  EXPECT_LT(taken + slow.ReadAll().size(), text_.size()) << "it would have been served to the end";
 }
 
 TEST_F(HttpTest, MoreThanThereAreThreadsDelayTheOthersUntilTheyAreGivenUp) {
@@ -132,7 +164,7 @@ TEST_F(HttpTest, ItEndsThoughSomebodyIsConnected) {
   silent.Ask("/metrics");
   const double begin = Now();
   endpoint_.reset();
-  EXPECT_LT(Now() - begin, 60);
+  EXPECT_LT(Now() - begin, 10 * kStallSeconds);
 }
 
 TEST(HttpEndpoint, ListensOnNamesAndOnIpv6WhereThereIsOne) {

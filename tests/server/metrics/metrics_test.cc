@@ -109,6 +109,8 @@ std::string EverythingText() {
     live.blocks["cpu"] = {"drain", "quarantine"};
     live.quarantines["cpu"] = "XID";
     live.devices.push_back(server::FakeDevice("cpu", "cpu"));
+    // Flown, and too few yet to be held against.
+    *live.devices.back().mutable_canary()->mutable_time() = ToTimestamp(1'600'000'000'000'000);
     kbench::v1::Device& gpu = live.devices.emplace_back(server::FakeDevice("gpu0", "cuda"));
     gpu.set_state("BUSY");
     gpu.mutable_canary()->set_ratio(1.01);
@@ -335,6 +337,7 @@ TEST(Metrics, WhatIsKnownIsExported) {
         "kbench_device_blocked{device=\"cpu\",kind=\"drain\"} 1\n",
         "kbench_device_blocked{device=\"cpu\",kind=\"quarantine\"} 1\n",
         "kbench_device_quarantine_info{device=\"cpu\",reason=\"XID\"} 1\n",
+        "kbench_device_canary_timestamp_seconds{device=\"cpu\"} 1600000000\n",
         "kbench_schedule_awaited_timestamp_seconds{schedule=\"nightly\"} 1699990000\n",
         "kbench_device_blocked{device=\"cpu\",kind=\"hold\"} 0\n",
         "kbench_device_blocked{device=\"gpu0\",kind=\"drain\"} 0\n",

@@ -56,6 +56,10 @@ const BadRequest kBadRequests[] = {
        r.mutable_spec()->set_device("cpu");
      },
      kInvalid, "EXCEEDS_DEVICE_MEMORY", "spec.cases[0].size", "1073741824 bytes"},
+    {"kernels brought along", [](auto& r) { r.mutable_spec()->add_user_kernels(); }, kInvalid,
+     "NOT_YET", "spec.user_kernels", "brought along yet"},
+    {"a baseline of one's own", [](auto& r) { r.mutable_spec()->set_baseline("cpu/naive"); },
+     kInvalid, "NOT_YET", "spec.baseline", "the catalog's baseline"},
     {"no cases", [](auto& r) { r.mutable_spec()->clear_cases(); }, kInvalid, "NO_CASES",
      "spec.cases", "at least one"},
     {"unknown implementation", [](auto& r) { r.mutable_spec()->add_implementations("cpu/naiv"); },
@@ -240,6 +244,24 @@ TEST(BadInput, ListingAnUnknownStateNamesTheStates) {
     EXPECT_THAT(MessageOf(status), ::testing::AllOf(::testing::HasSubstr(std::to_string(state)),
                                                     ::testing::HasSubstr("JOB_STATE_QUEUED (1)"),
                                                     ::testing::HasSubstr("JOB_STATE_EXPIRED (6)")));
+  }
+}
+
+TEST(BadInput, FiltersThatNothingAppliesAreRefused) {
+  TestServer server;
+  for (const bool owner : {true, false}) {
+    grpc::ClientContext context;
+    kbench::v1::ListResultsRequest request;
+    if (owner) {
+      request.set_owner("ana");
+    } else {
+      request.set_user_kernels(true);
+    }
+    kbench::v1::ListResultsResponse response;
+    const absl::Status status =
+        FromGrpc(server.results().ListResults(&context, request, &response));
+    EXPECT_EQ(DetailsOf(status).reason, "NOT_YET");
+    EXPECT_EQ(DetailsOf(status).violations.at(0).field, owner ? "owner" : "user_kernels");
   }
 }
 

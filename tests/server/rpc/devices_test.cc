@@ -101,6 +101,17 @@ class DevicesTest : public ::testing::Test {
   TestServer server_;
 };
 
+TEST_F(DevicesTest, ADrainShowsAlsoWhileTheWorkerIsAway) {
+  FakeWorker worker(server_, "w", FakeDevice("cpu0", "cpu"));
+  ASSERT_TRUE(worker.Welcome());
+  ASSERT_TRUE(Drain("cpu0", "new fans").ok());
+  EXPECT_EQ(WaitForState("cpu0", "DRAINED").state_message().rfind("new fans", 0), 0u);
+  worker.Disconnect();
+  const Device away = WaitForState("cpu0", "OFFLINE");
+  EXPECT_THAT(away.state_message(), HasSubstr("; being drained: new fans"));
+  EXPECT_EQ(away.state_reason(), "NO_WORKER") << "which is its own";
+}
+
 TEST_F(DevicesTest, ADrainedDeviceEndsItsCaseAndJobsWaitWithTheReason) {
   FakeWorker worker(server_, "w", FakeDevice("cpu0", "cpu"));
   ASSERT_TRUE(worker.Welcome());
