@@ -20,6 +20,8 @@ CALM = {
     "devices: Firing alerts A": "no alert fires",
     **{expression.key: "nothing is wrong" for expression in everything() if expression.kind == "alert"},
 }
+# {series that such a day has not: reason}
+CALM_SERIES = {"kbench_device_quarantine_info": "no device is in quarantine"}
 # On a day on which everything is wrong at once.
 TROUBLED = {
     "performance: mark Baseline moved": "looks back five minutes, the test lasts one; test_dashboards.py tries it on a timeline",
@@ -33,6 +35,9 @@ YOUNG = {
     "devices: Bad canaries A": "an idle hour has one canary: none was flown while it was scraped",
     "recording: device:kbench_device_bad_canaries:ratio_1d": "the same",
 }
+
+# A stack whose only device is lent (running.py), beside CALM.
+LENT = {"alerts: schedule:kbench_schedule_stale:max": "nobody waits for a schedule that has no device"}
 
 # A stack on a CPU in which a few jobs have run. What has not happened has no series where its label is not known beforehand.
 CPU_STACK = {
